@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package imageoverrides
+
+import "github.com/cozystack/image-overrides/reference"
+
+// Apply returns what becomes of an image of a container, and the indexes of the entries
+// that apply to it, in their order. It does what kustomize 5.8.1 does: each entry in turn is
+// compared with what the entries before it made of the image, so that a→b and b→c
+// give c. NewName replaces the name and keeps tag and digest; NewTag replaces the tag
+// and drops a digest; Digest replaces the digest and drops a tag; both write both.
+//
+// Entries may apply and give the image as it was. Where none applies, and for an
+// unknown or empty table, Apply returns the image and nil, and does not allocate.
+// An image may be any text, the empty string included; nothing is an error.
+func (t Table) Apply(image string) (result string, entries []int) {
+	return t.apply(image, true)
+}
+
+// apply is Apply, for an image that kustomize reaches once or twice with each entry:
+// its two filters both find the containers of a Pod and of a Pod template. The
+// second time makes a difference only for entries that Lint calls errors.
+func (t Table) apply(image string, twice bool) (result string, entries []int) {
+	if t.t == nil {
+		return image, nil
+	}
+	x := &t.t.index
+	for i := x.next(image, 0); i >= 0; i = x.next(image, i+1) {
+		o := &t.t.overrides[i]
+		image = o.replace(image)
+		if twice && x.next(image, i) == i {
+			image = o.replace(image)
+		}
+		entries = append(entries, i)
+	}
+	return image, entries
+}
+
+// replace returns an image that the entry matches as the entry makes it.
+func (o *Override) replace(image string) string {
+	name, tag, digest := reference.Split(image)
+	if o.NewName != "" {
+		name = o.NewName
+	}
+	if o.NewTag != "" || o.Digest != "" {
+		tag, digest = o.NewTag, o.Digest
+	}
+	if tag != "" {
+		name += ":" + tag
+	}
+	if digest != "" {
+		name += "@" + digest
+	}
+	return name
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package imageoverrides
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cozystack/image-overrides/reference"
+)
+
+// digests of nothing in particular.
+var (
+	digestA = "sha256:" + strings.Repeat("ab", 32)
+	digestC = "sha256:" + strings.Repeat("cd", 32)
+)
+
+// applyPlainly is Apply as kustomize does it: every entry's expression in turn, twice.
+func applyPlainly(overrides []Override, image string, twice bool) (string, []int) {
+	var entries []int
+	for i, o := range overrides {
+		re, err := regexp.Compile("^" + o.Name + "(:[a-zA-Z0-9_.{}-]*)?(@sha256:[a-zA-Z0-9_.{}-]*)?$")
+		if err != nil {
+			continue
+		}
+		for round := range 2 {
+			if !re.MatchString(image) || round == 1 && !twice {
+				break
+			}
+			name, tag, digest := reference.Split(image)
+			if o.NewName != "" {
+				name = o.NewName
+			}
+			switch {
+			case o.NewTag != "" && o.Digest != "":
+				tag, digest = o.NewTag, o.Digest
+			case o.NewTag != "":
+				tag, digest = o.NewTag, ""
+			case o.Digest != "":
+				tag, digest = "", o.Digest
+			}
+			image = name
+			if tag != "" {
+				image += ":" + tag
+			}
+			if digest != "" {
+				image += "@" + digest
+			}
+			if round == 0 {
+				entries = append(entries, i)
+			}
+		}
+	}
+	return image, entries
+}
+
+// Names that the tests' tables and images are made of: spellings of one image, ports,
+// dots that match other characters, and names that differ in one character.
+var imageNames = []string{
+	"nginx", "library/nginx", "docker.io/nginx", "docker.io/library/nginx", "index.docker.io/library/nginx",
+	"a", "b", "c", "a.b", "axb", "a.b/c", "axb/c", "a-b/c", "quay.io/a/b", "quayxio/a/b", "quay.io/a/b.c",
+	"host:5000/a", "host:5001/a", "localhost/a", "registry.k8s.io/pause", "a.sha256", "x/nginx", "nginx/x",
+	"true", "1e3", "null",
+}
+
+func genName() *rapid.Generator[string] { return rapid.SampledFrom(imageNames) }
+
+// genImage gives images that tables of those names match, nearly match and do not match.
+func genImage() *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		image := genName().Draw(t, "name")
+		if rapid.IntRange(0, 9).Draw(t, "near") == 0 {
+			image = strings.Replace(image, ".", rapid.SampledFrom([]string{"x", ":", "é", "/", "@", "\n", ""}).Draw(t, "for the dot"), 1)
+		}
+		image += rapid.SampledFrom([]string{"", "", ":v1", ":1.20", ":", ":1:2", "@" + digestA, ":v1@" + digestA,
+			"@sha256", "@sha256:", "@sha512:ab", ":a@b", ":{TAG}", "@sha256:{D}", "/x", ":v1 "}).Draw(t, "rest")
+		return image
+	})
+}
+
+// genTable gives tables that the chart accepts. Where strict is set, Lint finds no error.
+func genTable(strict bool) *rapid.Generator[Table] {
+	odd := []string{"a+", "foo|bar", "quay.io/.*", "[", "c++", "a b", "[::1]:5000/a", ".", "..", "é", "a\nb", "(a)", `\Qa`, "^a", "a$"}
+	entry := rapid.Custom(func(t *rapid.T) Override {
+		o := Override{
+			Name:    genName().Draw(t, "name"),
+			NewName: rapid.OneOf(rapid.Just(""), genName(), rapid.SampledFrom([]string{"m.example.org/x", "m.example.org:5000/y"})).Draw(t, "newName"),
+			NewTag:  rapid.SampledFrom([]string{"", "v2", "1.20", "b", "true"}).Draw(t, "newTag"),
+			Digest:  rapid.SampledFrom([]string{"", "", digestC}).Draw(t, "digest"),
+		}
+		if !strict && rapid.IntRange(0, 3).Draw(t, "odd") == 0 {
+			o.Name = rapid.SampledFrom(odd).Draw(t, "name")
+		}
+		if !strict && rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
+			o.NewName = rapid.SampledFrom([]string{"m/a:v9", "b@" + digestA, "h:5000", "a b", "B/"}).Draw(t, "newName")
+		}
+		if o.NewName == "" && o.NewTag == "" && o.Digest == "" {
+			o.NewTag = "v3"
+		}
+		return o
+	})
+	return rapid.Custom(func(t *rapid.T) Table {
+		list := rapid.SliceOfNDistinct(entry, 0, 6, func(o Override) string { return o.Name }).Draw(t, "overrides")
+		table, err := New(list...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strict && table.Strict() != nil {
+			t.Fatalf("the generator is wrong: %v", table.Strict())
+		}
+		return table
+	})
+}
+
+func TestApplyAsKustomize(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		table := genTable(false).Draw(t, "table")
+		overrides := overridesOf(table)
+		for range 10 {
+			image := genImage().Draw(t, "image")
+			for _, twice := range []bool{true, false} {
+				got, entries := table.apply(image, twice)
+				want, wantEntries := applyPlainly(overrides, image, twice)
+				if got != want || !slices.Equal(entries, wantEntries) {
+					t.Fatalf("%+v\n%q becomes %q by %v, kustomize makes %q by %v", overrides, image, got, entries, want, wantEntries)
+				}
+			}
+		}
+	})
+}
+
+// TestApplyFacts holds Apply against the images of the Pods that kustomize was measured with.
+func TestApplyFacts(t *testing.T) {
+	imageOf := regexp.MustCompile(`^apiVersion: v1\nkind: Pod\nmetadata: \{name: p\}\nspec:\n  containers:\n  - name: c\n    image: ([^\s"'>|&!\\]+)\n$`)
+	outOf := regexp.MustCompile(`image: (\S+)\n`)
+	checked := 0
+	for _, fact := range facts(t) {
+		in := imageOf.FindStringSubmatch(fact.In)
+		out := outOf.FindStringSubmatch(fact.Out)
+		if in == nil || out == nil {
+			continue
+		}
+		checked++
+		if got, _ := unchecked(fact.Images).Apply(in[1]); got != out[1] {
+			t.Errorf("%s: %q becomes %q, kustomize makes %q", fact.Why, in[1], got, out[1])
+		}
+	}
+	if checked < 30 {
+		t.Errorf("only %d facts were read", checked)
+	}
+}
+
+func TestApplyEntries(t *testing.T) {
+	table, err := New(
+		Override{Name: "a", NewName: "b"},
+		Override{Name: "c", NewTag: "v2"},
+		Override{Name: "b", NewName: "d/e", Digest: digestA},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		why, image, want string
+		entries          []int
+	}{
+		{"a chain", "a:v1", "d/e@" + digestA, []int{0, 2}},
+		{"an entry that applies and changes nothing", "c:v2", "c:v2", []int{1}},
+		{"no entry", "x:v1", "x:v1", nil},
+		{"no text", "", "", nil},
+	} {
+		got, entries := table.Apply(test.image)
+		if got != test.want || !slices.Equal(entries, test.entries) {
+			t.Errorf("%s: Apply(%q) = %q, %v; want %q, %v", test.why, test.image, got, entries, test.want, test.entries)
+		}
+	}
+	var unknown Table
+	if got, entries := unknown.Apply("a:v1"); got != "a:v1" || entries != nil {
+		t.Errorf("an unknown table gives %q, %v", got, entries)
+	}
+}
+
+// manyOverrides gives n entries as a platform has them: a few registries, many paths.
+func manyOverrides(n int) []Override {
+	hosts := []string{"registry.k8s.io", "quay.io", "ghcr.io", "docker.io", "registry.example.org:5000", "gcr.io"}
+	list := make([]Override, n)
+	for i := range list {
+		list[i] = Override{
+			Name:    fmt.Sprintf("%s/team-%d/application-%d", hosts[i%len(hosts)], i%17, i),
+			NewName: fmt.Sprintf("mirror.example.net/platform/application-%d", i),
+			NewTag:  fmt.Sprintf("1.%d.0", i),
+			Digest:  digestA,
+		}
+	}
+	return list
+}
+
+func manyTable(t testing.TB, n int) Table {
+	table, err := New(manyOverrides(n)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// misses are images that no entry of manyOverrides matches.
+var misses = []string{
+	"registry.k8s.io/team-1/application-x:v1.2.3", "quay.io/prometheus/prometheus:v3.1.0@" + digestC,
+	"nginx", "ghcr.io/cozystack/cozystack/cozystack-api:v1.0.0",
+}
+
+func TestApplyWithoutAllocation(t *testing.T) {
+	table := manyTable(t, 1000)
+	if n := testing.AllocsPerRun(100, func() {
+		for _, image := range misses {
+			table.Apply(image)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations where nothing matches", n)
+	}
+}
+
+func BenchmarkApply(b *testing.B) {
+	for _, n := range []int{10, 1000, 100000} {
+		table := manyTable(b, n)
+		b.Run(fmt.Sprintf("miss/%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, image := range misses {
+					table.Apply(image)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("hit/%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				table.Apply("quay.io/team-1/application-1:v1.2.3")
+			}
+		})
+	}
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package imageoverrides
+
+import (
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// What kustomize 5.8.1 reaches with an images entry, in every object whose kind is
+// not CustomResourceDefinition:
+//
+//   - image of each item of a list named containers or initContainers, at any depth;
+//   - the fields of fieldPaths, in which a list may stand at every step.
+//
+// The items of a list object (a kind that ends in List, with items) are objects of
+// their own. Anchors, aliases and merge keys are resolved before, so an image counts
+// once for each place that it is used in.
+
+// A place is a step of fieldPaths.
+type place int
+
+const (
+	nowhere place = iota
+	root
+	spec       // spec
+	template   // spec/template
+	podSpec    // spec/template/spec
+	containers // spec/containers, and the like
+	volumes    // spec/volumes, and the like
+	imageOf    // spec/volumes/image, and the like
+	leaf       // an image
+)
+
+// step returns the place under a key of a map.
+func (p place) step(key string) place {
+	switch {
+	case p == root && key == "spec":
+		return spec
+	case p == spec && key == "template":
+		return template
+	case p == template && key == "spec":
+		return podSpec
+	case (p == spec || p == podSpec) && (key == "containers" || key == "initContainers"):
+		return containers
+	case (p == spec || p == podSpec) && key == "volumes":
+		return volumes
+	case p == containers && key == "image", p == imageOf && key == "reference":
+		return leaf
+	case p == volumes && key == "image":
+		return imageOf
+	}
+	return nowhere
+}
+
+// An image is a scalar that kustomize takes for an image.
+type image struct {
+	node   *yaml.Node
+	object *Object
+	trail  *trail
+	twice  bool // both filters of kustomize reach it
+}
+
+// A trail is the way from the root of a document to a node, the node's own step last.
+type trail struct {
+	up    *trail
+	node  *yaml.Node // as it stands in the text: perhaps an alias
+	child int        // the node's index among the children of its parent
+	key   string     // of the map that holds the node
+	item  int        // in the list that holds the node, or -1
+}
+
+// path writes a trail as people write it, spec.containers[0].image.
+func (t *trail) path() string {
+	var steps []*trail
+	for ; t.up != nil; t = t.up {
+		steps = append(steps, t)
+	}
+	var b strings.Builder
+	for i := len(steps) - 1; i >= 0; i-- {
+		switch s := steps[i]; {
+		case s.item >= 0:
+			b.WriteString("[" + strconv.Itoa(s.item) + "]")
+		case strings.ContainsAny(s.key, ".[]\"") || s.key == "":
+			b.WriteString("[" + strconv.Quote(s.key) + "]")
+		default:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(s.key)
+		}
+	}
+	return b.String()
+}
+
+// maxAliased is how many nodes the aliases of a document may stand for.
+const maxAliased = 1 << 20
+
+// finder finds the images of a document.
+type finder struct {
+	images  []image
+	object  *Object
+	aliased int                 // nodes under aliases so far
+	open    map[*yaml.Node]bool // what the aliases on the trail stand for
+	fault   *nodeFault
+}
+
+// findImages returns the images of a document in the order in which they stand there,
+// those behind aliases in the place of the alias.
+func findImages(n *yaml.Node) ([]image, *nodeFault) {
+	f := finder{open: make(map[*yaml.Node]bool)}
+	f.document(&trail{node: n, item: -1})
+	if f.fault != nil {
+		return nil, f.fault
+	}
+	return f.images, nil
+}
+
+// document looks for the images of an object, or of each item of a list object.
+func (f *finder) document(t *trail) {
+	f.inside(t, func(n *yaml.Node) {
+		kind := value(n, "kind")
+		if items := items(n, kind); items != nil {
+			list := f.under(t, n, items)
+			f.inside(list, func(items *yaml.Node) {
+				for i, item := range items.Content {
+					f.document(&trail{up: list, node: item, child: i, item: i})
+				}
+			})
+			return
+		}
+		if kind == "CustomResourceDefinition" {
+			return
+		}
+		f.object = &Object{APIVersion: value(n, "apiVersion"), Kind: kind}
+		if metadata := lookup(n, "metadata"); metadata != nil {
+			f.object.Namespace = value(metadata, "namespace")
+			f.object.Name = value(metadata, "name")
+		}
+		f.value(t, n, root, false)
+	})
+}
+
+// items returns the list of a list object's items, as it stands in the text.
+func items(n *yaml.Node, kind string) *yaml.Node {
+	if !strings.HasSuffix(kind, "List") || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == "items" && resolve(n.Content[i+1]).Kind == yaml.SequenceNode {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// under returns the trail of a value of map n.
+func (f *finder) under(t *trail, n, v *yaml.Node) *trail {
+	for i := 1; i < len(n.Content); i += 2 {
+		if n.Content[i] == v {
+			return &trail{up: t, node: v, child: i, key: resolve(n.Content[i-1]).Value, item: -1}
+		}
+	}
+	return t
+}
+
+// inside calls visit with what the trail's node stands for, and holds it open
+// meanwhile if that is an alias.
+func (f *finder) inside(t *trail, visit func(*yaml.Node)) {
+	n := t.node
+	if f.fault != nil {
+		return
+	}
+	if len(f.open) > 0 || n.Kind == yaml.AliasNode {
+		if f.aliased++; f.aliased > maxAliased {
+			f.fault = &nodeFault{n, "aliases stand for more than " + strconv.Itoa(maxAliased) + " values"}
+			return
+		}
+	}
+	if n.Kind != yaml.AliasNode {
+		visit(n)
+		return
+	}
+	if f.open[n.Alias] {
+		f.fault = &nodeFault{n, "alias " + strconv.Quote("*"+n.Value) + " stands for a value around itself"}
+		return
+	}
+	f.open[n.Alias] = true
+	visit(n.Alias)
+	delete(f.open, n.Alias)
+}
+
+// node looks for images in a value that may be an alias. container says that it is
+// an item of a list of containers.
+func (f *finder) node(t *trail, p place, container bool) {
+	f.inside(t, func(n *yaml.Node) { f.value(t, n, p, container) })
+}
+
+// value looks for images in n, which the trail's node stands for.
+func (f *finder) value(t *trail, n *yaml.Node, p place, container bool) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		f.mapping(t, n, p, container, nil)
+	case yaml.SequenceNode:
+		list := t.key == "containers" || t.key == "initContainers"
+		for i, item := range n.Content {
+			f.node(&trail{up: t, node: item, child: i, item: i}, p, list)
+		}
+	}
+}
+
+// mapping looks for images in a map's own fields, and in those that are merged into
+// it. Where the map is itself merged into another, hidden are the keys that the other has
+// already; the keys found are added.
+func (f *finder) mapping(t *trail, n *yaml.Node, p place, container bool, hidden map[string]bool) {
+	var merged []*trail
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := resolve(n.Content[i])
+		step := &trail{up: t, node: n.Content[i+1], child: i + 1, key: key.Value, item: -1}
+		switch {
+		case key.Tag == mergeTag:
+			merged = append(merged, step)
+		case key.Kind == yaml.ScalarNode && !hidden[key.Value]:
+			f.field(step, p.step(key.Value), container && key.Value == "image")
+		}
+	}
+	if len(merged) > 0 && hidden == nil {
+		hidden = make(map[string]bool)
+	}
+	if hidden != nil {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if key := resolve(n.Content[i]); key.Kind == yaml.ScalarNode && key.Tag != mergeTag {
+				hidden[key.Value] = true
+			}
+		}
+	}
+	for _, step := range merged {
+		f.merge(step, p, container, hidden)
+	}
+}
+
+// merge looks for images in what a merge key brings in: a map, or a list of maps, of
+// which the first that has a field gives it.
+func (f *finder) merge(t *trail, p place, container bool, hidden map[string]bool) {
+	f.inside(t, func(n *yaml.Node) {
+		switch n.Kind {
+		case yaml.MappingNode:
+			f.mapping(t, n, p, container, hidden)
+		case yaml.SequenceNode:
+			for i, item := range n.Content {
+				f.merge(&trail{up: t, node: item, child: i, item: i}, p, container, hidden)
+			}
+		}
+	})
+}
+
+// field looks at the value of a field: an image, or what may hold images.
+func (f *finder) field(t *trail, p place, legacy bool) {
+	n := resolve(t.node)
+	if n.Kind != yaml.ScalarNode {
+		if p == leaf {
+			p = nowhere
+		}
+		f.node(t, p, false)
+		return
+	}
+	if (legacy || p == leaf) && n.Tag != "!!null" {
+		f.images = append(f.images, image{node: n, object: f.object, trail: t, twice: legacy && p == leaf})
+	}
+}
+
+// mergeTag is the tag that the YAML parser gives to a plain <<.
+const mergeTag = "!!merge"
+
+// lookup returns the value of a map's field, behind aliases and merge keys, or nil.
+func lookup(n *yaml.Node, key string) *yaml.Node {
+	return lookupWithin(n, key, 100)
+}
+
+// lookupWithin goes through a bounded number of merge keys, one in another.
+func lookupWithin(n *yaml.Node, key string, merges int) *yaml.Node {
+	if n.Kind != yaml.MappingNode || merges == 0 {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if k := resolve(n.Content[i]); k.Kind == yaml.ScalarNode && k.Value == key {
+			return resolve(n.Content[i+1])
+		}
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Tag != mergeTag {
+			continue
+		}
+		maps := []*yaml.Node{n.Content[i+1]}
+		if from := resolve(maps[0]); from.Kind == yaml.SequenceNode {
+			maps = from.Content
+		}
+		for _, m := range maps {
+			if v := lookupWithin(resolve(m), key, merges-1); v != nil {
+				return v
+			}
+		}
+	}
+	return nil
+}
+
+// value returns the text of a map's field, or "" where it is not there or no scalar.
+func value(n *yaml.Node, key string) string {
+	if v := lookup(n, key); v != nil && v.Kind == yaml.ScalarNode && v.Tag != "!!null" {
+		return v.Value
+	}
+	return ""
+}

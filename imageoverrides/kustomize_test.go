@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package imageoverrides
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	yamljson "sigs.k8s.io/yaml"
+)
+
+// kustomize runs the real thing as Flux's helm-controller does: an in-memory
+// kustomization with the manifests as its one resource, no plugins, no load
+// restrictions. A panic of kustomize is an error.
+func kustomize(overrides []Override, manifests string) (out string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("PANIC: %v", p)
+		}
+	}()
+	k := types.Kustomization{Resources: []string{"helm-output.yaml"}}
+	k.APIVersion, k.Kind = types.KustomizationVersion, types.KustomizationKind
+	for _, o := range overrides {
+		k.Images = append(k.Images, types.Image{Name: o.Name, NewName: o.NewName, NewTag: o.NewTag, Digest: o.Digest})
+	}
+	text, err := yamljson.Marshal(k)
+	if err != nil {
+		return "", err
+	}
+	fs := filesys.MakeFsInMemory()
+	for name, data := range map[string][]byte{"kustomization.yaml": text, "helm-output.yaml": []byte(manifests)} {
+		if err := fs.WriteFile(name, data); err != nil {
+			return "", err
+		}
+	}
+	m, err := krusty.MakeKustomizer(&krusty.Options{
+		LoadRestrictions: types.LoadRestrictionsNone,
+		PluginConfig:     types.DisabledPluginConfig(),
+	}).Run(fs, ".")
+	if err != nil {
+		return "", err
+	}
+	yml, err := m.AsYaml()
+	return string(yml), err
+}
+
+// tester is what testing.T and rapid.T have in common.
+type tester interface {
+	Helper()
+	Fatalf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
+// objects decodes a stream as kustomize sees it: the items of a list are objects,
+// and empty documents are none.
+func objects(t tester, manifests string) []any {
+	t.Helper()
+	var list []any
+	var flatten func(v any)
+	flatten = func(v any) {
+		m, ok := v.(map[string]any)
+		if kind, _ := m["kind"].(string); ok && strings.HasSuffix(kind, "List") {
+			if items, ok := m["items"].([]any); ok {
+				for _, item := range items {
+					flatten(item)
+				}
+				return
+			}
+		}
+		if v != nil {
+			list = append(list, v)
+		}
+	}
+	for d := yaml.NewDecoder(strings.NewReader(manifests)); ; {
+		var v any
+		if err := d.Decode(&v); err == io.EOF {
+			slices.SortFunc(list, func(a, b any) int { return strings.Compare(nameOf(a), nameOf(b)) })
+			return list
+		} else if err != nil {
+			t.Fatalf("%v in\n%s", err, manifests)
+		}
+		flatten(v)
+	}
+}
+
+// nameOf gives objects an order: kustomize takes the items of lists to the end.
+func nameOf(object any) string {
+	m, _ := object.(map[string]any)
+	metadata, _ := m["metadata"].(map[string]any)
+	return fmt.Sprint(m["kind"], " ", metadata["name"])
+}
+
+func sameObjects(t tester, got, want string) {
+	t.Helper()
+	g, w := objects(t, got), objects(t, want)
+	if reflect.DeepEqual(g, w) {
+		return
+	}
+	text := func(v any) string {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetIndent("", " ")
+		if err := e.Encode(v); err != nil {
+			return fmt.Sprint(v)
+		}
+		return b.String()
+	}
+	t.Errorf("objects\n%s\nkustomize has\n%s\nthe text is\n%s", text(g), text(w), got)
+}
+
+// fact is one line of testdata/kustomize-5.8.1.jsonl: what kustomize made of manifests.
+type fact struct {
+	Why    string     `json:"why"`
+	Images []Override `json:"images"`
+	In     string     `json:"in"`
+	Out    string     `json:"out"`
+	Error  string     `json:"error"`
+}
+
+func facts(t testing.TB) []fact {
+	return lines[fact](t, "testdata/kustomize-5.8.1.jsonl")
+}
+
+// unchecked makes a table that the chart would refuse: kustomize was measured with such too.
+func unchecked(overrides []Override) Table { return known(overrides) }
+
+func rewrite(t tester, table Table, in string) (string, Result) {
+	t.Helper()
+	var out bytes.Buffer
+	result, err := Rewrite(&out, strings.NewReader(in), table)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, in)
+	}
+	return out.String(), result
+}
+
+// apart are the facts in which Rewrite and kustomize part: what kustomize refuses, and
+// what it changes besides images. Each has the number of images that Rewrite
+// changes, or its error. In all of them Rewrite leaves every other byte as it is.
+var apart = map[string]struct {
+	changes int
+	err     string
+}{
+	// No YAML.
+	"matching nginx:": {err: "line 7, column 17: mapping values are not allowed in this context"},
+
+	// A field is not what kustomize expects: that field is left alone.
+	"strings in containers":                   {},
+	"a list in containers":                    {},
+	"image as a map in containers":            {},
+	"spec.containers is a string":             {},
+	"spec.template is a string":               {},
+	"spec.volumes[].image is a string":        {},
+	"spec.volumes[].image.reference is a map": {},
+	"spec is a string":                        {},
+	"top level is a string":                   {},
+
+	// The stream is refused for what has nothing to do with images.
+	"integer keys":                  {},
+	"duplicate resource":            {changes: 2},
+	"content on the separator line": {changes: 1},
+	"separator glued to a key":      {changes: 1},
+	"YAML directive":                {changes: 1},
+	"notation: JSON with escapes":   {changes: 1},
+
+	// The name is no regular expression, and kustomize panics.
+	"name is an invalid regular expression": {},
+
+	// kustomize changes or loses what is no image.
+	"image null in containers":                            {},
+	"spec.containers is null":                             {},
+	"notation: two JSON objects in a row lose the second": {changes: 2},
+}
+
+// TestKustomizeFacts holds Rewrite against what kustomize was measured to do: the
+// same objects, whole. Facts in which the two part are in apart.
+func TestKustomizeFacts(t *testing.T) {
+	seen := 0
+	for _, fact := range facts(t) {
+		t.Run(fact.Why, func(t *testing.T) {
+			want, ok := apart[fact.Why]
+			if !ok {
+				if fact.Error != "" {
+					t.Fatalf("kustomize refuses this, and apart does not say what Rewrite does: %s", fact.Error)
+				}
+				out, _ := rewrite(t, unchecked(fact.Images), fact.In)
+				sameObjects(t, out, fact.Out)
+				return
+			}
+			seen++
+			var out bytes.Buffer
+			result, err := Rewrite(&out, strings.NewReader(fact.In), unchecked(fact.Images))
+			if text := fmt.Sprint(err); err != nil && text != want.err || err == nil && want.err != "" {
+				t.Fatalf("error %v, want %q", err, want.err)
+			}
+			if err != nil {
+				if out.Len() > 0 {
+					t.Errorf("an error, and yet written: %q", out.String())
+				}
+				return
+			}
+			if len(result.Changes) != want.changes || len(result.Edits) != want.changes {
+				t.Errorf("%d changes by %d edits, want %d", len(result.Changes), len(result.Edits), want.changes)
+			}
+			for _, change := range result.Changes {
+				if image, _ := unchecked(fact.Images).Apply(change.Old); change.New != image {
+					t.Errorf("%q became %q, want %q", change.Old, change.New, image)
+				}
+			}
+			if back := undo(out.String(), result.Edits); back != fact.In {
+				t.Errorf("undone, the text is %q, was %q", back, fact.In)
+			}
+		})
+	}
+	if seen != len(apart) {
+		t.Errorf("apart has %d facts, %d were seen", len(apart), seen)
+	}
+}
+
+// undo takes edits back.
+func undo(out string, edits []Edit) string {
+	var b strings.Builder
+	at, grown := 0, 0 // in out, and how much longer than src it is so far
+	for _, e := range edits {
+		start := int(e.Offset) + grown
+		b.WriteString(out[at:start])
+		b.WriteString(e.Old)
+		at = start + len(e.New)
+		grown += len(e.New) - len(e.Old)
+	}
+	return b.String() + out[at:]
+}

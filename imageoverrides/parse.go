@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package imageoverrides
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	yamljson "sigs.k8s.io/yaml"
+
+	"github.com/cozystack/image-overrides/internal/document"
+)
+
+// The paths of the table in the places that it is read from.
+const (
+	listPath   = "overrides"
+	valuesPath = "registries.imageOverrides"
+	secretPath = "_cluster.image-overrides"
+	secretKey  = "values.yaml"
+)
+
+// Parse reads a table from the text of a YAML or JSON list of entries. The text is
+// read as Helm reads a values file (YAML 1.1, so that a tag written 1.20 or yes is
+// a number or a boolean, and refused), and checked by the chart's rules. Empty text
+// and every value that Helm counts as empty give the known, empty table.
+//
+// The error is a list of [*Error], each with its line and column; their path is
+// "overrides". Nothing of data is kept.
+func Parse(data []byte) (Table, error) {
+	if overrides, ok := scanList(data); ok && Validate(overrides) == nil {
+		return known(overrides), nil
+	}
+	v, err := decode(data)
+	if err != nil {
+		return Table{}, err
+	}
+	return read(v, listPath, data)
+}
+
+// ParseValues reads the table from a chart's decoded values, at
+// registries.imageOverrides, by the chart's rules. Values without that key, and every
+// value there that Helm counts as empty, give the known, empty table. The error is
+// a list of [*Error], whose first is what the chart would have said. Values are
+// of the types that Helm's decoding gives; those that other decoders give
+// (map[any]any, integers, json.Number) are understood. Nothing of values is kept or changed.
+func ParseValues(values map[string]any) (Table, error) {
+	registries, f := field(values, "registries")
+	if f != nil {
+		return Table{}, faults{f}
+	}
+	return read(registries["imageOverrides"], valuesPath, nil)
+}
+
+// ParseSecret reads the table from the data of the Secret that the chart writes, at
+// _cluster.image-overrides in the text under the key values.yaml. It is called when
+// the Secret exists; while it does not, the table is the unknown one, Table{}.
+//
+// Data without values.yaml is an error, and so is values.yaml that is no YAML map. Where it
+// is one without _cluster.image-overrides, the table is known and empty. The error is
+// a list of [*Error]; line and column count from the start of values.yaml.
+func ParseSecret(data map[string][]byte) (Table, error) {
+	text, ok := data[secretKey]
+	if !ok {
+		return Table{}, faults{{Entry: -1, Rule: RuleSecret, text: fmt.Sprintf("the Secret has no key %q", secretKey)}}
+	}
+	v, err := decode(text)
+	if err != nil {
+		return Table{}, err
+	}
+	var values map[string]any
+	if !empty(v) {
+		if values, ok = v.(map[string]any); !ok {
+			return Table{}, faults{notMap(secretKey, v).locate(text)}
+		}
+	}
+	cluster, f := field(values, "_cluster")
+	if f != nil {
+		return Table{}, faults{f.locate(text, "_cluster")}
+	}
+	return read(cluster["image-overrides"], secretPath, text)
+}
+
+// field returns the map under a key of values. A key that is not there, or holds
+// what Helm counts as empty, is an empty map.
+func field(values map[string]any, key string) (map[string]any, *Error) {
+	v := values[key]
+	if empty(v) {
+		return nil, nil
+	}
+	m, ok := asMap(v)
+	if !ok {
+		return nil, notMap(key, v)
+	}
+	return m, nil
+}
+
+func notMap(path string, v any) *Error {
+	return &Error{
+		Path: path, Entry: -1, Rule: RuleValues,
+		text: fmt.Sprintf("%s must be a map, got %s", path, kindOf(v)),
+	}
+}
+
+// read checks a decoded table. Where text is given, the faults get the positions of
+// what they are of in it.
+func read(v any, path string, text []byte) (Table, error) {
+	c := checker{path: path}
+	overrides := c.table(v)
+	if len(c.faults) == 0 {
+		return known(overrides), nil
+	}
+	if text != nil {
+		var keys []string
+		if path != listPath {
+			keys = strings.Split(path, ".")
+		}
+		c.faults.locate(text, keys...)
+	}
+	return Table{}, c.faults
+}
+
+// decode reads text as Helm reads values. JSON is read as JSON, since YAML 1.1 lacks some
+// of its escapes.
+func decode(text []byte) (v any, err error) {
+	if json.Valid(text) {
+		if err := json.Unmarshal(text, &v); err == nil {
+			return v, nil
+		}
+	}
+	// A second document would be passed over silently.
+	if bytes.Contains(text, []byte("\n---")) || bytes.Contains(text, []byte("\n...")) {
+		parsed, err := document.Parse(text)
+		if err == nil && len(parsed.Roots) > 1 {
+			at, _ := parsed.Offset(parsed.Roots[1])
+			line, column := document.LineColumn(text, at)
+			return nil, faults{textFault(RuleDocument, line, column, "a second document; the table must be in the only one")}
+		}
+	}
+	if err := yamljson.Unmarshal(text, &v); err != nil {
+		return nil, faults{syntaxFault(text, err)}
+	}
+	return v, nil
+}
+
+// syntaxFault is the fault of text that does not decode, with the position at which
+// parsing stops. What parses and still does not decode (aliases without
+// bounds, a list as a key) is told at the start of the text.
+func syntaxFault(text []byte, cause error) *Error {
+	var syntax *document.SyntaxError
+	if _, err := document.Parse(text); errors.As(err, &syntax) {
+		line, column := document.LineColumn(text, syntax.Offset)
+		return textFault(RuleSyntax, line, column, syntax.Reason)
+	}
+	reason := strings.TrimPrefix(cause.Error(), "error converting YAML to JSON: ")
+	return textFault(RuleSyntax, 1, 1, strings.TrimPrefix(reason, "yaml: "))
+}
+
+// locate gives the fault the position of the value under the given keys.
+func (e *Error) locate(text []byte, keys ...string) *Error {
+	faults{e}.locate(text, keys...)
+	return e
+}
+
+// locate gives the faults their positions in the text that has the table under the given
+// keys: that of the field, or else of the entry, or else of the table.
+func (f faults) locate(text []byte, keys ...string) {
+	parsed, err := document.Parse(text)
+	if err != nil || len(parsed.Roots) == 0 {
+		parsed = &document.Text{Bytes: text, Roots: []*yaml.Node{{Line: 1, Column: 1}}}
+	}
+	table := parsed.Roots[0]
+	for _, key := range keys {
+		_, value := child(table, key)
+		if value == nil {
+			break
+		}
+		table = value
+	}
+	for _, e := range f {
+		n := table
+		if e.Entry >= 0 && n.Kind == yaml.SequenceNode && e.Entry < len(n.Content) {
+			n = resolve(n.Content[e.Entry])
+		}
+		if key, value := child(n, e.Field); value != nil {
+			n = value
+			if e.Rule == RuleField {
+				n = key
+			}
+		}
+		at, _ := parsed.Offset(n)
+		e.Line, e.Column = document.LineColumn(text, at)
+	}
+}
+
+// child returns the last key of that text in a map, and its value: the one that
+// decoding keeps.
+func child(n *yaml.Node, name string) (key, value *yaml.Node) {
+	if n.Kind != yaml.MappingNode {
+		return nil, nil
+	}
+	for i := len(n.Content) - 2; i >= 0; i -= 2 {
+		if resolve(n.Content[i]).Value == name {
+			return n.Content[i], resolve(n.Content[i+1])
+		}
+	}
+	return nil, nil
+}
+
+// resolve returns what an alias stands for, and any other node as it is.
+func resolve(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package imageoverrides
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"pgregory.net/rapid"
+)
+
+// TestRewriteAsKustomize: the objects after Rewrite are those after kustomize, whole,
+// for every table that Lint finds no error in.
+func TestRewriteAsKustomize(t *testing.T) {
+	refused := 0
+	rapid.Check(t, func(t *rapid.T) {
+		table := genTable(true).Draw(t, "table")
+		in := genManifests().Draw(t, "manifests")
+		want, err := kustomize(overridesOf(table), in)
+		if err != nil {
+			t.Fatalf("kustomize refuses what the generator gives: %v\n%s", err, in)
+		}
+		out, _ := rewrite(t, table, in)
+		sameObjects(t, out, want)
+	})
+	_ = refused
+}
+
+// TestRewriteLaws: what holds for every stream and every table.
+func TestRewriteLaws(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		table := genTable(false).Draw(t, "table")
+		in := genManifests().Draw(t, "manifests")
+		out, result := rewrite(t, table, in)
+
+		if back := undo(out, result.Edits); back != in {
+			t.Fatalf("undone, the text is\n%s\nwas\n%s", back, in)
+		}
+		if result.Bytes != int64(len(in)) {
+			t.Fatalf("%d bytes of %d", result.Bytes, len(in))
+		}
+		for _, c := range result.Changes {
+			image, entries := table.Apply(c.Old)
+			if once, _ := table.apply(c.Old, false); image != c.New && once != c.New || !reflect.DeepEqual(entries, c.Entries) {
+				t.Fatalf("%+v, but Apply gives %q by %v", c, image, entries)
+			}
+		}
+
+		var slow bytes.Buffer
+		again, err := Rewrite(&slow, iotest.OneByteReader(strings.NewReader(in)), table)
+		if err != nil || slow.String() != out || !reflect.DeepEqual(again, result) {
+			t.Fatalf("byte by byte: %v\n%q\nwant\n%q", err, slow.String(), out)
+		}
+
+		for _, none := range []Table{{}, known(nil)} {
+			if same, r := rewrite(t, none, in); same != in || len(r.Changes)+len(r.Edits) > 0 || r.Documents != result.Documents {
+				t.Fatalf("without overrides: %q, %+v", same, r)
+			}
+		}
+	})
+}
+
+// TestRewriteJoined: the stream of two streams is rewritten to the parts, joined.
+func TestRewriteJoined(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		table := genTable(false).Draw(t, "table")
+		a := genManifests().Filter(func(s string) bool { return strings.HasSuffix(s, "\n") }).Draw(t, "a")
+		b := genManifests().Draw(t, "b")
+		outA, resultA := rewrite(t, table, a)
+		outB, resultB := rewrite(t, table, b)
+		out, result := rewrite(t, table, a+"---\n"+b)
+		if out != outA+"---\n"+outB {
+			t.Fatalf("joined\n%s\nthe parts\n%s---\n%s", out, outA, outB)
+		}
+		if result.Documents != resultA.Documents+resultB.Documents || len(result.Changes) != len(resultA.Changes)+len(resultB.Changes) {
+			t.Fatalf("joined %+v, the parts %+v and %+v", result, resultA, resultB)
+		}
+	})
+}
+
+// TestRewriteTwice: a table without chains finds nothing to change in its own output.
+func TestRewriteTwice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		table := genTable(true).Filter(func(table Table) bool {
+			for _, f := range table.Lint() {
+				if f.Rule == RuleChain || f.Rule == RuleRing {
+					return false
+				}
+			}
+			return true
+		}).Draw(t, "table")
+		out, _ := rewrite(t, table, genManifests().Draw(t, "manifests"))
+		if again, r := rewrite(t, table, out); again != out || len(r.Changes) > 0 {
+			t.Fatalf("%s\nbecomes\n%s\nby %v", out, again, fmt.Sprint(r.Changes))
+		}
+	})
+}

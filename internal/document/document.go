@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package document reads streams of YAML and JSON documents so that their bytes
+// can be changed in place: it cuts a stream into documents, parses one with the
+// YAML parser that kustomize uses, finds the bytes that a scalar of the parsed
+// tree was written with, and writes another value in the same notation.
+//
+// What it cannot find, it does not guess: see [Text.Scalar].
+package document
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// byteOrderMark may stand at the start of a stream and of each document in it.
+var byteOrderMark = []byte("\uFEFF")
+
+// lineBreak returns the length of the line break at the start of b, by the rules
+// of YAML 1.1 that the parser counts lines with, and 0 where there is none.
+func lineBreak(b []byte) int {
+	if len(b) == 0 {
+		return 0
+	}
+	switch b[0] {
+	case '\n':
+		return 1
+	case '\r':
+		if len(b) > 1 && b[1] == '\n' {
+			return 2
+		}
+		return 1
+	case 0xC2: // next line, U+0085
+		if len(b) > 1 && b[1] == 0x85 {
+			return 2
+		}
+	case 0xE2: // line and paragraph separator, U+2028 and U+2029
+		if len(b) > 2 && b[1] == 0x80 && b[2]&^1 == 0xA8 {
+			return 3
+		}
+	}
+	return 0
+}
+
+// LineColumn returns the line and the column of the byte at offset, both from 1.
+// Lines end with a line feed, as editors count them; the column counts characters.
+func LineColumn(text []byte, offset int) (line, column int) {
+	before := text[:min(offset, len(text))]
+	line = bytes.Count(before, []byte("\n")) + 1
+	column = utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	if line == 1 && bytes.HasPrefix(before, byteOrderMark) {
+		column--
+	}
+	return line, column
+}
+
+// Blank reports whether text holds no document: nothing but white space,
+// comments and separators.
+func Blank(text []byte) bool {
+	text = bytes.TrimPrefix(text, byteOrderMark)
+	for len(text) > 0 {
+		line, rest, _ := bytes.Cut(text, []byte("\n"))
+		text = rest
+		if marker(line, "---") || marker(line, "...") {
+			line = line[3:]
+		}
+		line = bytes.TrimLeft(line, " \t\r\uFEFF")
+		if len(line) > 0 && line[0] != '#' {
+			return false
+		}
+	}
+	return true
+}
+
+// marker reports whether a line is a document marker, "---" or "...", with
+// nothing or white space behind it.
+func marker(line []byte, mark string) bool {
+	if !bytes.HasPrefix(line, []byte(mark)) {
+		return false
+	}
+	return len(line) == 3 || line[3] == ' ' || line[3] == '\t' || line[3] == '\r' || line[3] == '\n'
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A SyntaxError says that a text is neither YAML nor JSON.
+type SyntaxError struct {
+	Offset int // of the last byte that the parser took, from 0
+	Reason string
+}
+
+func (e *SyntaxError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
+
+// A Text is a parsed text, usually of one document.
+type Text struct {
+	Bytes []byte       // as given
+	Roots []*yaml.Node // the root of each document in it, empty ones left out
+
+	line, column, offset int // of the node that was looked up last, for finding the next
+}
+
+// Parse parses text as YAML, with the parser and the settings of kustomize, and
+// where it is none, as one or more JSON values: YAML 1.1 lacks some of JSON's
+// escapes. YAML version directives are passed over, since the parser knows one
+// version only. The text is not copied and not changed. The error is a [*SyntaxError].
+func Parse(text []byte) (*Text, error) {
+	if i := invalidUTF8(text); i >= 0 {
+		return nil, &SyntaxError{i, fmt.Sprintf("byte %#02x is not UTF-8", text[i])}
+	}
+	readable := maskVersion(text)
+	roots, err := parseYAML(bytes.NewReader(readable))
+	if err != nil {
+		start := bytes.TrimLeft(bytes.TrimPrefix(text, byteOrderMark), " \t\r\n")
+		if len(start) > 0 && (start[0] == '{' || start[0] == '[') {
+			if roots, err := parseJSON(text); err == nil {
+				return &Text{Bytes: text, Roots: roots}, nil
+			}
+		}
+		return nil, &SyntaxError{failure(readable), reason(err)}
+	}
+	return &Text{Bytes: text, Roots: roots}, nil
+}
+
+func invalidUTF8(text []byte) int {
+	if utf8.Valid(text) {
+		return -1
+	}
+	i := 0
+	for {
+		r, n := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+}
+
+var versionDirective = regexp.MustCompile(`(?m)^%YAML[ \t]`)
+
+// maskVersion makes comments of the version directives at the head of text.
+func maskVersion(text []byte) []byte {
+	head := bytes.TrimPrefix(text, byteOrderMark)
+	if i := bytes.Index(head, []byte("\n---")); i >= 0 {
+		head = head[:i]
+	}
+	if !versionDirective.Match(head) || !directives(head) {
+		return text
+	}
+	masked := slices.Clone(text)
+	from := len(text) - len(bytes.TrimPrefix(text, byteOrderMark))
+	for _, at := range versionDirective.FindAllIndex(head, -1) {
+		masked[from+at[0]] = '#'
+	}
+	return masked
+}
+
+// parseYAML parses all documents that r gives. The parser panics where it is wrong
+// about itself, which is an error of the text to us.
+func parseYAML(r io.Reader) (roots []*yaml.Node, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			roots, err = nil, fmt.Errorf("the YAML parser gives up: %v", p)
+		}
+	}()
+	for decoder := yaml.NewDecoder(r); ; {
+		var root yaml.Node
+		err := decoder.Decode(&root)
+		if err == io.EOF {
+			return roots, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(root.Content) == 1 && !emptyDocument(root.Content[0]) {
+			roots = append(roots, root.Content[0])
+		}
+	}
+}
+
+// emptyDocument reports whether a document was only written as a comment or a
+// separator: its null has no text.
+func emptyDocument(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && n.Tag == "!!null" && n.Value == "" && n.Style == 0
+}
+
+// reason is the parser's own message, without its idea of the line.
+func reason(err error) string {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if strings.HasPrefix(text, "line ") {
+		if _, rest, found := strings.Cut(text, ": "); found {
+			text = rest
+		}
+	}
+	return text
+}
+
+// failure returns the offset at which the YAML parser gives up on text. The parser
+// tells a line at most, often that of the start of the map around, so failure
+// watches how far it reads when it gets one byte at a time.
+func failure(text []byte) int {
+	r := &dropper{text: text}
+	_, err := parseYAML(r)
+	if err == nil {
+		return 0
+	}
+	read := text[:r.taken]
+	return max(0, len(bytes.TrimRight(read, " \t\r\n"))-1)
+}
+
+// dropper is a reader that gives one byte at a time and counts them.
+type dropper struct {
+	text  []byte
+	taken int
+}
+
+func (d *dropper) Read(p []byte) (int, error) {
+	if d.taken == len(d.text) {
+		return 0, io.EOF
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	p[0] = d.text[d.taken]
+	d.taken++
+	return 1, nil
+}
+
+// maxDepth is how deep the YAML parser goes, and so how deep JSON may go.
+const maxDepth = 10000
+
+var errDepth = errors.New("exceeded max depth of 10000")
+
+// parseJSON parses a run of JSON values into the nodes that YAML would have given.
+func parseJSON(text []byte) ([]*yaml.Node, error) {
+	skip := len(text) - len(bytes.TrimPrefix(text, byteOrderMark))
+	p := jsonParser{text: text, skip: skip, at: skip, line: 1, column: 1}
+	p.decoder = json.NewDecoder(bytes.NewReader(text[skip:]))
+	p.decoder.UseNumber()
+	var roots []*yaml.Node
+	for {
+		token, err := p.next()
+		if err == io.EOF {
+			return roots, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		root, err := p.value(token, 0)
+		if err != nil {
+			return nil, err
+		}
+		roots = append(roots, root)
+	}
+}
+
+type jsonParser struct {
+	text         []byte
+	decoder      *json.Decoder
+	skip         int // bytes of text that the decoder does not see
+	at           int // behind the last token, then the start of the token
+	line, column int // of at, as the YAML parser counts them
+}
+
+// next returns the next token, and moves to its start.
+func (p *jsonParser) next() (json.Token, error) {
+	p.move(p.skip + int(p.decoder.InputOffset()))
+	token, err := p.decoder.Token()
+	if err != nil {
+		return nil, err
+	}
+	from := p.at
+	for from < len(p.text) && strings.IndexByte(" \t\r\n,:", p.text[from]) >= 0 {
+		from++
+	}
+	p.move(from)
+	return token, nil
+}
+
+func (p *jsonParser) move(to int) {
+	for p.at < to {
+		if n := lineBreak(p.text[p.at:]); n > 0 {
+			p.at += n
+			p.line++
+			p.column = 1
+			continue
+		}
+		_, n := utf8.DecodeRune(p.text[p.at:])
+		p.at += n
+		p.column++
+	}
+}
+
+// value returns the node of the value that starts with token.
+func (p *jsonParser) value(token json.Token, depth int) (*yaml.Node, error) {
+	if depth > maxDepth {
+		return nil, errDepth
+	}
+	n := &yaml.Node{Kind: yaml.ScalarNode, Line: p.line, Column: p.column}
+	switch token := token.(type) {
+	case string:
+		n.Tag, n.Style, n.Value = "!!str", yaml.DoubleQuotedStyle, token
+	case json.Number:
+		n.Tag, n.Value = "!!float", token.String()
+	case bool:
+		n.Tag, n.Value = "!!bool", fmt.Sprint(token)
+	case nil:
+		n.Tag, n.Value = "!!null", "null"
+	case json.Delim:
+		n.Kind, n.Tag, n.Style = yaml.SequenceNode, "!!seq", yaml.FlowStyle
+		if token == '{' {
+			n.Kind, n.Tag = yaml.MappingNode, "!!map"
+		}
+		for p.decoder.More() {
+			token, err := p.next()
+			if err != nil {
+				return nil, err
+			}
+			child, err := p.value(token, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, child)
+		}
+		if _, err := p.next(); err != nil { // the closing bracket
+			return nil, err
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package document
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A Scalar is where and how a scalar is written.
+type Scalar struct {
+	Start, End int        // the notation, with its quotes or its block header, without anchor and tag
+	inner      [2]int     // the text within quotes, or the one line of a block
+	style      yaml.Style // the notation
+	verbatim   bool       // the inner bytes are the value
+}
+
+// Offset returns the offset of the node's first byte: that of its anchor or tag,
+// where it has one. ok is false where the text does not reach so far, which means
+// that the node is not of this text.
+func (t *Text) Offset(n *yaml.Node) (offset int, ok bool) {
+	if t.line == 0 || n.Line < t.line || n.Line == t.line && n.Column < t.column {
+		t.line, t.column, t.offset = 1, 1, 0
+		if bytes.HasPrefix(t.Bytes, byteOrderMark) {
+			t.offset = len(byteOrderMark)
+		}
+	}
+	for t.line < n.Line || t.column < n.Column {
+		if t.offset >= len(t.Bytes) {
+			return 0, false
+		}
+		if b := lineBreak(t.Bytes[t.offset:]); b > 0 {
+			t.offset += b
+			t.line++
+			t.column = 1
+			continue
+		}
+		if t.line == n.Line {
+			_, size := utf8.DecodeRune(t.Bytes[t.offset:])
+			t.offset += size
+			t.column++
+			continue
+		}
+		t.offset++
+	}
+	return t.offset, t.line == n.Line && t.column == n.Column
+}
+
+// Scalar finds the bytes of a scalar node. ok is false where they cannot be found,
+// or are not the node's value.
+func (t *Text) Scalar(n *yaml.Node) (s Scalar, ok bool) {
+	at, ok := t.Offset(n)
+	if !ok {
+		return s, false
+	}
+	at = skipProperties(t.Bytes, at)
+	rest := t.Bytes[at:]
+	s = Scalar{Start: at, style: n.Style &^ (yaml.TaggedStyle | yaml.FlowStyle)}
+	switch s.style {
+	case yaml.DoubleQuotedStyle:
+		s.End, ok = quotedEnd(t.Bytes, at, '"')
+	case yaml.SingleQuotedStyle:
+		s.End, ok = quotedEnd(t.Bytes, at, '\'')
+	case yaml.LiteralStyle, yaml.FoldedStyle:
+		return t.block(s, n.Value)
+	default:
+		s.End, ok = foldedEnd(t.Bytes, at, n.Value)
+		return s, ok && len(rest) > 0
+	}
+	if !ok {
+		return s, false
+	}
+	s.inner = [2]int{at + 1, s.End - 1}
+	s.verbatim = string(t.Bytes[at+1:s.End-1]) == n.Value
+	return s, true
+}
+
+// block finds a block scalar that holds one line and no line break.
+func (t *Text) block(s Scalar, value string) (Scalar, bool) {
+	at := s.Start
+	if at >= len(t.Bytes) || t.Bytes[at] != '|' && t.Bytes[at] != '>' {
+		return s, false
+	}
+	for at < len(t.Bytes) && lineBreak(t.Bytes[at:]) == 0 { // the header, with its comment
+		at++
+	}
+	for at < len(t.Bytes) && (t.Bytes[at] == ' ' || lineBreak(t.Bytes[at:]) > 0) {
+		at++
+	}
+	end, ok := foldedEnd(t.Bytes, at, value)
+	if !ok || value == "" {
+		return s, false
+	}
+	s.End = end
+	s.inner = [2]int{at, end}
+	s.verbatim = string(t.Bytes[at:end]) == value
+	return s, true
+}
+
+// Alias finds the bytes of an alias, from its asterisk on.
+func (t *Text) Alias(n *yaml.Node) (start, end int, ok bool) {
+	start, ok = t.Offset(n)
+	token := "*" + n.Value
+	if !ok || !bytes.HasPrefix(t.Bytes[start:], []byte(token)) {
+		return 0, 0, false
+	}
+	return start, start + len(token), true
+}
+
+// skipProperties returns where a node's content starts, behind its anchor, its
+// tag, and the white space and comments behind these.
+func skipProperties(text []byte, at int) int {
+	properties := false
+	for at < len(text) {
+		switch c := text[at]; {
+		case c == '&' || c == '!':
+			properties = true
+			for at < len(text) && strings.IndexByte(" \t\r\n", text[at]) < 0 {
+				at++
+			}
+		case properties && (c == ' ' || c == '\t' || lineBreak(text[at:]) > 0):
+			at++
+		case properties && c == '#':
+			for at < len(text) && lineBreak(text[at:]) == 0 {
+				at++
+			}
+		default:
+			return at
+		}
+	}
+	return at
+}
+
+// quotedEnd returns the offset behind the quote that closes the one at offset at.
+func quotedEnd(text []byte, at int, quote byte) (int, bool) {
+	if at >= len(text) || text[at] != quote {
+		return 0, false
+	}
+	for i := at + 1; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && quote == '"':
+			i++
+		case text[i] == quote && quote == '\'' && i+1 < len(text) && text[i+1] == quote:
+			i++
+		case text[i] == quote:
+			return i + 1, true
+		}
+	}
+	return 0, false
+}
+
+// foldedEnd returns the offset behind a scalar without quotes whose value is
+// given: the same characters, white space aside, which line folding may change.
+func foldedEnd(text []byte, at int, value string) (int, bool) {
+	for i := 0; i < len(value); {
+		if n := blank([]byte(value[i:])); n > 0 {
+			i += n
+			continue
+		}
+		for at < len(text) {
+			n := blank(text[at:])
+			if n == 0 {
+				break
+			}
+			at += n
+		}
+		if at >= len(text) || text[at] != value[i] {
+			return 0, false
+		}
+		at++
+		i++
+	}
+	return at, true
+}
+
+func blank(b []byte) int {
+	if len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		return 1
+	}
+	return lineBreak(b)
+}
+
+// Replace returns the change of bytes that gives the scalar another value: the
+// text to write in place of the bytes from start to end. It keeps the notation
+// where the value can be written in it; the value stays a string.
+func (s Scalar) Replace(value string) (start, end int, text string) {
+	switch s.style {
+	case yaml.DoubleQuotedStyle:
+		quoted := Quote(value)
+		return s.inner[0], s.inner[1], quoted[1 : len(quoted)-1]
+	case yaml.SingleQuotedStyle:
+		if printable(value) {
+			return s.inner[0], s.inner[1], strings.ReplaceAll(value, "'", "''")
+		}
+	case yaml.LiteralStyle, yaml.FoldedStyle:
+		if s.verbatim && printable(value) && value != "" && strings.TrimSpace(value) == value {
+			return s.inner[0], s.inner[1], value
+		}
+	}
+	return s.Start, s.End, Plain(value)
+}
+
+// Plain writes a string without quotes where it reads as the same string in any
+// YAML, in block and in flow style, and with double quotes otherwise.
+func Plain(value string) string {
+	if IsPlain(value) {
+		return value
+	}
+	return Quote(value)
+}
+
+// IsPlain reports whether a string may be written without quotes. It is narrower than
+// YAML: the characters of image references only, and nothing that some version of
+// YAML reads as another type.
+func IsPlain(value string) bool {
+	if value == "" || strings.HasSuffix(value, ":") {
+		return false
+	}
+	for i := range len(value) {
+		c := value[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case i > 0 && strings.IndexByte("._-/:@", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return strings.ContainsAny(value, "/@") || !otherType(value)
+}
+
+// otherType reports whether a plain scalar of letters, digits and ._-: may be
+// read as something else than a string, by YAML 1.1 or 1.2.
+func otherType(value string) bool {
+	switch strings.ToLower(value) {
+	case "null", "true", "false", "yes", "no", "on", "off", "y", "n":
+		return true
+	}
+	if value[0] < '0' || value[0] > '9' || strings.Count(value, ".") > 1 {
+		return false
+	}
+	// Numbers in every base and notation, sexagesimal ones, and dates.
+	for i := range len(value) {
+		c := value[i]
+		if (c < '0' || c > '9') && strings.IndexByte("._-:abcdefABCDEFoxOXtTzZ", c) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Quote writes a string with double quotes, with escapes that YAML and JSON share.
+func Quote(value string) string {
+	const hex = "0123456789abcdef"
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range value {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r == ' ' || unicode.IsPrint(r) || r > 0xFFFF:
+			b.WriteRune(r)
+		default:
+			b.WriteString(`\u`)
+			for shift := 12; shift >= 0; shift -= 4 {
+				b.WriteByte(hex[r>>shift&0xF])
+			}
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// printable reports whether a string can be written without escapes.
+func printable(value string) bool {
+	for _, r := range value {
+		if !unicode.IsPrint(r) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package document
+
+import (
+	"bytes"
+	"io"
+)
+
+// A Piece is the part of a stream that holds one document: its separator line,
+// where it has one, the directives before that, its text, and an end marker. The
+// pieces of a stream, joined, are the stream.
+type Piece struct {
+	Bytes  []byte // until the next call of Next
+	Body   int    // where the text to parse starts in Bytes: behind a bare separator line
+	Offset int64  // of Bytes in the stream, from 0
+	Line   int    // of the first byte of Bytes, from 1
+}
+
+// A Splitter cuts a stream into pieces. It holds one piece at a time.
+type Splitter struct {
+	src    io.Reader
+	before func() error // called before each read, nil for none
+
+	buf    []byte
+	start  int // of the piece to come
+	end    int // of the bytes read
+	eof    bool
+	err    error // what src gave besides the end
+	offset int64
+	line   int
+}
+
+// NewSplitter returns a splitter of src. Before each read it calls before, so
+// that what was made of earlier pieces can be written before a read blocks.
+func NewSplitter(src io.Reader, before func() error) *Splitter {
+	return &Splitter{src: src, before: before, line: 1}
+}
+
+// Next returns the next piece, and io.EOF behind the last one. Another error is
+// the reader's, or that of the function before, and comes once the pieces before
+// it are through; what was read of a piece that the error cuts off is not returned.
+func (s *Splitter) Next() (Piece, error) {
+	scanned := 0 // bytes of the piece in which there is no cut
+	for {
+		text := s.buf[s.start:s.end]
+		n, found := cut(text, scanned, s.eof)
+		if found {
+			return s.piece(n), nil
+		}
+		scanned = n
+		switch {
+		case s.err != nil:
+			return Piece{}, s.err
+		case s.eof && len(text) == 0:
+			return Piece{}, io.EOF
+		case s.eof:
+			return s.piece(len(text)), nil
+		}
+		s.fill()
+	}
+}
+
+// piece takes n bytes from the buffer.
+func (s *Splitter) piece(n int) Piece {
+	p := Piece{Bytes: s.buf[s.start : s.start+n], Offset: s.offset, Line: s.line}
+	p.Body = body(p.Bytes)
+	s.start += n
+	s.offset += int64(n)
+	s.line += bytes.Count(p.Bytes, []byte("\n"))
+	return p
+}
+
+// fill reads once more.
+func (s *Splitter) fill() {
+	if s.before != nil {
+		if s.err = s.before(); s.err != nil {
+			return
+		}
+	}
+	if s.start > 0 {
+		copy(s.buf, s.buf[s.start:s.end])
+		s.end -= s.start
+		s.start = 0
+	}
+	if s.end == len(s.buf) {
+		buf := make([]byte, max(64<<10, 2*len(s.buf)))
+		copy(buf, s.buf)
+		s.buf = buf
+	}
+	for range 100 { // as bufio does with readers that give nothing
+		n, err := s.src.Read(s.buf[s.end:])
+		s.end += n
+		switch {
+		case err == io.EOF:
+			s.eof = true
+			return
+		case err != nil:
+			s.err = err
+			return
+		case n > 0:
+			return
+		}
+	}
+	s.err = io.ErrNoProgress
+}
+
+// cut returns the length of the first piece of text. Where its end is not in the
+// text, it returns how much of the text need not be looked at again, which is
+// scanned in the next call. A marker at the end of text counts only at the end of
+// the stream, since more of its line may come.
+func cut(text []byte, scanned int, eof bool) (n int, found bool) {
+	for from := scanned; ; {
+		i := indexMarker(text[from:])
+		if i < 0 {
+			return max(from, len(text)-len("\n--")), false
+		}
+		at := from + i + 1 // behind the line feed
+		rest := text[at:]
+		if len(rest) == len("---") && !eof {
+			return at - 1, false
+		}
+		switch {
+		case marker(rest, "---") && !directives(text[:at]):
+			return at, true
+		case marker(rest, "..."):
+			end := bytes.IndexByte(rest, '\n')
+			if end < 0 {
+				return at - 1, false
+			}
+			return at + end + 1, true
+		}
+		from = at
+	}
+}
+
+// indexMarker finds the first line feed with three dashes or three dots behind it.
+func indexMarker(text []byte) int {
+	dashes := bytes.Index(text, []byte("\n---"))
+	if dashes >= 0 {
+		text = text[:dashes]
+	}
+	if dots := bytes.Index(text, []byte("\n...")); dots >= 0 {
+		return dots
+	}
+	return dashes
+}
+
+// directives reports whether text is the head of a document: at least one
+// directive, and otherwise only comments and white space.
+func directives(text []byte) bool {
+	text = bytes.TrimPrefix(text, byteOrderMark)
+	found := false
+	for len(text) > 0 {
+		line, rest, _ := bytes.Cut(text, []byte("\n"))
+		text = rest
+		if len(line) > 0 && line[0] == '%' {
+			found = true
+			continue
+		}
+		line = bytes.TrimLeft(line, " \t\r")
+		if len(line) > 0 && line[0] != '#' {
+			return false
+		}
+	}
+	return found
+}
+
+// body returns the length of a separator line that holds nothing but a comment.
+// It is no part of the text to parse, since a byte order mark may stand behind it.
+func body(piece []byte) int {
+	if !marker(piece, "---") {
+		return 0
+	}
+	line, _, found := bytes.Cut(piece, []byte("\n"))
+	rest := bytes.TrimLeft(line[3:], " \t\r")
+	if !found || len(rest) > 0 && rest[0] != '#' {
+		return 0
+	}
+	return len(line) + 1
+}
