@@ -228,15 +228,16 @@ func (f *flow) write(n *yaml.Node, at string) {
 		f.text.WriteByte(']')
 	case yaml.ScalarNode:
 		image, changed := f.images[at]
+		plain := n.Style&^yaml.TaggedStyle == 0
 		switch {
 		case changed:
 			f.text.WriteString(document.Plain(image))
-		case n.Tag == "!!null" && n.Value == "":
+		case plain && n.Value == "":
 			f.text.WriteString("null")
-		case n.Tag == "!!str" || n.Style != 0:
-			f.text.WriteString(document.Plain(n.Value))
+		case plain && !strings.ContainsAny(n.Value, "\n,[]{}"):
+			f.text.WriteString(n.Value) // whatever it is to which version of YAML
 		default:
-			f.text.WriteString(n.Value) // a number, a boolean and the like
+			f.text.WriteString(document.Quote(n.Value))
 		}
 	}
 }

@@ -96,7 +96,7 @@ func (t *trail) path() string {
 }
 
 // maxAliased is how many nodes the aliases of a document may stand for.
-const maxAliased = 1 << 20
+const maxAliased = 1 << 17
 
 // finder finds the images of a document.
 type finder struct {

@@ -31,8 +31,10 @@ const (
 // The error is a list of [*Error], each with its line and column; their path is
 // "overrides". Nothing of data is kept.
 func Parse(data []byte) (Table, error) {
-	if overrides, ok := scanList(data); ok && Validate(overrides) == nil {
-		return known(overrides), nil
+	if overrides, ok := scanList(data); ok {
+		c := checker{path: listPath}
+		c.overrides(overrides)
+		return c.result(overrides, data)
 	}
 	v, err := decode(data)
 	if err != nil {
@@ -105,18 +107,23 @@ func notMap(path string, v any) *Error {
 	}
 }
 
-// read checks a decoded table. Where text is given, the faults get the positions of
-// what they are of in it.
+// read checks a decoded table. Where text is given, it is what the table was decoded from.
 func read(v any, path string, text []byte) (Table, error) {
 	c := checker{path: path}
 	overrides := c.table(v)
+	return c.result(overrides, text)
+}
+
+// result returns the table of overrides that were checked, or the faults, with
+// their positions where text is given.
+func (c *checker) result(overrides []Override, text []byte) (Table, error) {
 	if len(c.faults) == 0 {
 		return known(overrides), nil
 	}
 	if text != nil {
 		var keys []string
-		if path != listPath {
-			keys = strings.Split(path, ".")
+		if c.path != listPath {
+			keys = strings.Split(c.path, ".")
 		}
 		c.faults.locate(text, keys...)
 	}

@@ -16,10 +16,8 @@ import (
 // nil or empty slice, and otherwise every fault as a list of [*Error], in the
 // chart's order, with the path "overrides".
 func Validate(overrides []Override) error {
-	c := checker{path: "overrides"}
-	for i, o := range overrides {
-		c.fields(i, o, nil)
-	}
+	c := checker{path: listPath}
+	c.overrides(overrides)
 	return c.faults.err()
 }
 
@@ -41,6 +39,13 @@ func (c *checker) fault(entry int, field string, rule Rule, format string, args 
 		Path: c.path, Entry: entry, Field: field, Rule: rule,
 		text: at + fmt.Sprintf(format, args...),
 	})
+}
+
+// overrides checks entries whose fields are typed.
+func (c *checker) overrides(overrides []Override) {
+	for i, o := range overrides {
+		c.fields(i, o, nil)
+	}
 }
 
 // table checks a decoded table of any type, and returns its entries. They are of

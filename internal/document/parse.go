@@ -49,7 +49,8 @@ func Parse(text []byte) (*Text, error) {
 				return &Text{Bytes: text, Roots: roots}, nil
 			}
 		}
-		return nil, &SyntaxError{failure(readable), reason(err)}
+		why := reason(err)
+		return nil, &SyntaxError{failure(readable, why), why}
 	}
 	return &Text{Bytes: text, Roots: roots}, nil
 }
@@ -127,17 +128,37 @@ func reason(err error) string {
 	return text
 }
 
-// failure returns the offset at which the YAML parser gives up on text. The parser
-// tells a line at most, often that of the start of the map around, so failure
-// watches how far it reads when it gets one byte at a time.
-func failure(text []byte) int {
+// failure returns the offset at which the YAML parser gives up on text for that reason.
+// The parser tells a line at most, often that of the start of the map around. So
+// failure watches how far it reads when it gets one byte at a time.
+func failure(text []byte, why string) int {
 	r := &dropper{text: text}
-	_, err := parseYAML(r)
-	if err == nil {
+	if _, err := parseYAML(r); err == nil {
 		return 0
 	}
 	read := text[:r.taken]
-	return max(0, len(bytes.TrimRight(read, " \t\r\n"))-1)
+	if strings.HasPrefix(why, "did not find") || strings.HasPrefix(why, "found unexpected") {
+		// Something is missing here, as it would be in any shorter text.
+		read = bytes.TrimRight(read, " \t\r\n")
+	} else {
+		read = shortest(read, why)
+	}
+	_, size := utf8.DecodeLastRune(read)
+	return len(read) - size
+}
+
+// shortest takes characters off the end of text that the parser only looked at.
+func shortest(text []byte, why string) []byte {
+	const lookahead = 4 // a document marker and what is behind it
+	for range lookahead {
+		_, size := utf8.DecodeLastRune(text)
+		less := text[:len(text)-size]
+		if _, err := parseYAML(bytes.NewReader(less)); err == nil || reason(err) != why {
+			break
+		}
+		text = less
+	}
+	return text
 }
 
 // dropper is a reader that gives one byte at a time and counts them.

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package imageoverrides
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+func mustTable(t testing.TB, overrides ...Override) Table {
+	t.Helper()
+	table, err := New(overrides...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func TestZeroTable(t *testing.T) {
+	var unknown Table
+	empty := mustTable(t)
+	for _, test := range []struct {
+		why        string
+		table      Table
+		known      bool
+		json, hash string
+	}{
+		{"unknown", unknown, false, "null", ""},
+		{"empty", empty, true, "[]", "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"},
+	} {
+		text, err := json.Marshal(test.table)
+		if err != nil || string(text) != test.json {
+			t.Errorf("%s: JSON %s, %v, want %s", test.why, text, err, test.json)
+		}
+		if test.table.Known() != test.known || test.table.Len() != 0 || test.table.Hash() != test.hash {
+			t.Errorf("%s: known %v, length %d, hash %s", test.why, test.table.Known(), test.table.Len(), test.table.Hash())
+		}
+		for i, o := range test.table.All() {
+			t.Errorf("%s: entry %d is %v", test.why, i, o)
+		}
+		if test.table.Lint() != nil || test.table.Strict() != nil {
+			t.Errorf("%s: findings %v, %v", test.why, test.table.Lint(), test.table.Strict())
+		}
+	}
+}
+
+// TestHash: the hash is that of what Helm's toJson makes of the entries as maps.
+func TestHash(t *testing.T) {
+	overrides := []Override{
+		{Name: "b", NewName: "x/y", NewTag: "v<1>&\u2028", Digest: digestA},
+		{Name: "a", NewTag: "1"},
+	}
+	maps := []map[string]any{
+		{"name": "b", "newName": "x/y", "newTag": "v<1>&\u2028", "digest": digestA},
+		{"name": "a", "newTag": "1"},
+	}
+	helm, err := json.Marshal(maps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := mustTable(t, overrides...)
+	own, err := table.MarshalJSON()
+	if err != nil || !bytes.Equal(own, helm) {
+		t.Errorf("JSON %s, %v\nHelm %s", own, err, helm)
+	}
+	if want := fmt.Sprintf("%x", sha256.Sum256(helm)); table.Hash() != want {
+		t.Errorf("hash %s, want %s", table.Hash(), want)
+	}
+	if slices.Reverse(overrides); mustTable(t, overrides...).Hash() == table.Hash() {
+		t.Error("another order has the same hash")
+	}
+}
+
+func TestTableIsImmutable(t *testing.T) {
+	overrides := []Override{{Name: "a", NewTag: "1"}, {Name: "b", NewTag: "2"}}
+	table := mustTable(t, overrides...)
+	want := slices.Clone(overrides)
+	overrides[0] = Override{}
+	text, err := table.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(text)
+	if got := overridesOf(table); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if again, err := table.MarshalJSON(); err != nil || again[0] != '[' {
+		t.Errorf("JSON %s, %v", again, err)
+	}
+	for range table.All() {
+		break // stops without a panic
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	table, err := New(Override{Name: "a:b", NewTag: "v"}, Override{}, Override{Name: "a:b"})
+	if table.Known() {
+		t.Error("a known table")
+	}
+	const want = `overrides[0]: name "a:b" must not carry a tag or digest
+overrides[1]: name is required
+overrides[2]: name "a:b" must not carry a tag or digest
+overrides[2]: "a:b" sets none of newName, newTag, digest
+overrides[2]: "a:b" is listed twice`
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+	if err := Validate(nil); err != nil {
+		t.Errorf("Validate(nil): %v", err)
+	}
+}
