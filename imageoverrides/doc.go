@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package imageoverrides runs images under other names: it reads the table of overrides
+// that an operator wrote in a platform chart's values, and does with it to images and
+// to manifests what Flux's images post-renderer does.
+//
+// An operator that writes releases needs [ParseSecret] and the Merge of package
+// postrender:
+//
+//	table, err := imageoverrides.ParseSecret(secret.Data) // while there is no Secret: imageoverrides.Table{}
+//	if err != nil {
+//		return err // names the entry; write nothing
+//	}
+//	release.Spec.PostRenderers = postrender.Merge(release.Spec.PostRenderers, table)
+//
+// For manifests that no release installs there is [Rewrite].
+//
+// # Rules
+//
+//   - A table is valid if the platform chart accepts it. [New], [Validate] and the
+//     Parse functions refuse what the chart refuses, with its messages, and tell every
+//     fault where the chart stops at the first.
+//   - A table is unknown, empty, or has entries; see [Table]. An error comes with the
+//     unknown table, which changes nothing.
+//   - Entries apply in order, each to the outcome of those before it, and match as in
+//     kustomize 5.8.1, which Flux pins: see [Table.Apply].
+//   - Rewrite reaches the images that kustomize reaches, and changes no byte besides.
+//   - What a chart cannot refuse but nobody wants is told by [Table.Lint].
+//
+// # Non-goals
+//
+// Nothing here asks a registry, a cluster or a file system. Images that kustomize does not
+// reach (in env, args, ConfigMaps, or split into repository and tag) stay as they
+// are, and are not reported. There are no patterns: one entry is for one image name.
+//
+// # Compatibility
+//
+// This is v0: a minor version may change anything, and its release notes say so. The
+// chart's messages, the rules' names and the hash of a table stay.
+package imageoverrides

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package postrender_test
+
+import (
+	"encoding/json"
+	"fmt"
+
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	"github.com/fluxcd/pkg/apis/kustomize"
+
+	"github.com/cozystack/image-overrides/imageoverrides"
+	"github.com/cozystack/image-overrides/postrender"
+)
+
+func ExampleMerge() {
+	own := []helmv2.PostRenderer{{Kustomize: &helmv2.Kustomize{Patches: []kustomize.Patch{{Patch: "…"}}}}}
+	table, err := imageoverrides.New(imageoverrides.Override{Name: "nginx", NewName: "registry.example.org/nginx"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	empty, err := imageoverrides.New()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	merged := postrender.Merge(own, table)
+	fmt.Println("with the table:", len(merged))
+	fmt.Println("again:", len(postrender.Merge(merged, table)))
+	fmt.Println("while nothing is known:", len(postrender.Merge(merged, imageoverrides.Table{})))
+	fmt.Println("without overrides:", len(postrender.Merge(merged, empty)))
+	// Output:
+	// with the table: 2
+	// again: 2
+	// while nothing is known: 2
+	// without overrides: 1
+}
+
+func ExampleRenderer() {
+	table, err := imageoverrides.New(imageoverrides.Override{Name: "nginx", NewName: "registry.example.org/nginx"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	text, err := json.MarshalIndent(postrender.Renderer(table), "", "  ")
+	fmt.Println(string(text), err)
+	// Output:
+	// {
+	//   "kustomize": {
+	//     "images": [
+	//       {
+	//         "name": "image-overrides.invalid/table",
+	//         "newTag": "3beba97e6fa8"
+	//       },
+	//       {
+	//         "name": "nginx",
+	//         "newName": "registry.example.org/nginx"
+	//       }
+	//     ]
+	//   }
+	// } <nil>
+}
+
+func ExampleHash() {
+	table, err := imageoverrides.New(imageoverrides.Override{Name: "nginx", NewTag: "v2"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(postrender.Hash(postrender.Merge(nil, table)))
+	_, ok := postrender.Hash(nil)
+	fmt.Println(ok)
+	// Output:
+	// 270f07e77861 true
+	// false
+}
