@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# How many random inputs each law gets in make test.
+DRAWS ?= 5000
+# How long make fuzz stays with each target.
+FUZZTIME ?= 1m
+
+LAWS := $(addprefix github.com/cozystack/image-overrides/,imageoverrides postrender reference)
+FUZZ := imageoverrides/FuzzParse imageoverrides/FuzzParseSecret imageoverrides/FuzzRewrite \
+	reference/FuzzParse reference/FuzzSplit
+
+.PHONY: test lint bench fuzz
+
+# Every test there is.
+test:
+	go test $(filter-out $(LAWS),$(shell go list ./...))
+	go test $(LAWS) -rapid.checks=$(DRAWS)
+
+lint:
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	go tool -modfile=internal/tools/go.mod staticcheck ./...
+
+bench:
+	go test ./... -run '^$$' -bench .
+
+fuzz:
+	@set -e; for target in $(FUZZ); do \
+		echo "$$target"; \
+		go test ./$${target%/*} -run '^$$' -fuzz "^$${target#*/}\$$" -fuzztime $(FUZZTIME); \
+	done
