@@ -5,7 +5,7 @@ DRAWS ?= 5000
 # How long make fuzz stays with each target.
 FUZZTIME ?= 1m
 
-LAWS := $(addprefix github.com/cozystack/image-overrides/,imageoverrides postrender reference)
+LAWS := $(addprefix github.com/cozystack/image-overrides/,imageoverrides internal/document postrender reference)
 FUZZ := imageoverrides/FuzzParse imageoverrides/FuzzParseSecret imageoverrides/FuzzRewrite \
 	reference/FuzzParse reference/FuzzSplit
 
