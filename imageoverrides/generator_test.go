@@ -184,7 +184,7 @@ func (g *generator) any(depth int) *tree {
 			continue
 		}
 		switch {
-		case key == "containers" && depth < 3 && g.one(4):
+		case key == "containers" && g.one(4):
 			v.set(key, (&tree{}).set("image", g.image()))
 		case strings.HasSuffix(strings.ToLower(key), "containers"):
 			v.set(key, g.containers())
@@ -232,7 +232,10 @@ func (g *generator) containers() *tree {
 		if g.one(5) {
 			c.set("args", seq(str("--image=nginx:v1"), g.image()))
 		}
-		if !g.one(8) {
+		switch {
+		case g.one(20):
+			c.set("image", raw(g.pick("null", "~", "true", "5")))
+		case !g.one(8):
 			c.set("image", g.image())
 		}
 		if g.one(6) {

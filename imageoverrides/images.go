@@ -266,7 +266,7 @@ func (f *finder) field(t *trail, p place, legacy bool) {
 		f.node(t, p, false)
 		return
 	}
-	if (legacy || p == leaf) && n.Tag != "!!null" {
+	if (legacy || p == leaf) && (n.Value != "" || n.Style != 0) { // null, but for nothing at all, is an image called null
 		f.images = append(f.images, image{node: n, object: f.object, trail: t, twice: legacy && p == leaf})
 	}
 }

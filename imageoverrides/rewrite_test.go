@@ -88,11 +88,40 @@ func TestRewriteStaysString(t *testing.T) {
 			}
 		}
 	}
+	// What is no image either, and yet accepted by the chart, is written so that it reads back.
+	for newName, want := range map[string][3]string{
+		"it's": {`"it's"`, `"it's"`, `'it''s'`}, "a\nb": {`"a\nb"`, `"a\nb"`, `"a\nb"`}, `a"\`: {`"a\"\\"`, `"a\"\\"`, `'a"\'`}, "\u200b": {`"\u200b"`, `"\u200b"`, `"\u200b"`},
+		" a": {`" a"`, `" a"`, `' a'`}, "é": {`"é"`, `"é"`, `'é'`}, "\x7f😀": {`"\u007f😀"`, `"\u007f😀"`, `"\u007f😀"`},
+	} {
+		table := mustTable(t, Override{Name: "nginx", NewName: newName})
+		for i, in := range []string{"nginx", `"nginx"`, "'nginx'"} {
+			if got, _ := rewrite(t, table, "containers: [{image: "+in+"}]"); got != "containers: [{image: "+want[i]+"}]" {
+				t.Errorf("%s becomes %s, want %s", in, got, want[i])
+			}
+		}
+	}
+
 	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{image: nginx}]}\n"
 	out, err := kustomize([]Override{{Name: "nginx", NewName: "true"}}, pod)
 	if err != nil || !strings.Contains(out, "image: true\n") {
 		t.Errorf("kustomize does it right now, or differently: %v\n%s", err, out)
 	}
+}
+
+// TestRewriteNull: an image that is null is called null to kustomize, where it is written so.
+func TestRewriteNull(t *testing.T) {
+	const in = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{image: null}, {image: ~}, {image: }, {image: true}]}\n"
+	const out = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{image: a:v2}, {image: ~}, {image: }, {image: a:v2}]}\n"
+	overrides := []Override{{Name: "null", NewName: "a", NewTag: "v2"}, {Name: "true", NewName: "a", NewTag: "v2"}}
+	got, _ := rewrite(t, mustTable(t, overrides...), in)
+	if got != out {
+		t.Errorf("got %s", got)
+	}
+	want, err := kustomize(overrides, in)
+	if want = strings.Replace(want, `image: ""`, "image: null", 1); err != nil {
+		t.Fatal(err)
+	}
+	sameObjects(t, got, want)
 }
 
 func TestRewriteResult(t *testing.T) {
