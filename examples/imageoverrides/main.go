@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command imageoverrides tries a table of image overrides before it reaches a
+// cluster: it checks the table, rewrites manifests as Flux's post-renderer would, and
+// puts the table's post-renderer into HelmReleases.
+//
+//	imageoverrides check values.yaml
+//	imageoverrides rewrite -t values.yaml manifests/*.yaml
+//	imageoverrides merge -t values.yaml releases.yaml
+//
+// Each subcommand tells its rules with -h. The exit status is 0 where all is
+// well, 1 on bad input, and 2 on wrong usage.
+//
+// It is an example of the packages imageoverrides and postrender. What it takes from
+// the module's internal packages serves positions and the editing of HelmReleases in
+// their text; a program that holds objects in memory needs neither.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+const usage = `usage: imageoverrides COMMAND [FLAGS] [FILE...]
+
+Tries a table of image overrides before it reaches a cluster.
+
+  check    checks a table: its faults, and what is legal in it and yet wrong
+  rewrite  rewrites the images of manifests as the table says
+  merge    puts the table's post-renderer into HelmReleases
+
+imageoverrides COMMAND -h tells the rules of a command.
+
+Example:
+
+  imageoverrides check values.yaml
+  imageoverrides rewrite -t values.yaml manifests/*.yaml
+
+Exit status: 0 all is well, 1 bad input, 2 wrong usage.
+`
+
+// A table is read by every command in the same way.
+const tableUsage = `
+A table is read, from a file or from standard input (-), out of one of:
+
+  values of the platform chart   at registries.imageOverrides
+  a plain list of entries        YAML or JSON
+  a Secret manifest              at _cluster.image-overrides in its key values.yaml;
+                                 or that key's text alone
+`
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// streams is what a command reads and writes besides files.
+type streams struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// run runs the command with its arguments, and returns its exit status.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	s := streams{stdin, stdout, stderr}
+	if len(args) == 0 {
+		return s.misuse("imageoverrides", usage, "no command")
+	}
+	switch args[0] {
+	case "check":
+		return s.check(args[1:])
+	case "rewrite":
+		return s.rewrite(args[1:])
+	case "merge":
+		return s.merge(args[1:])
+	case "-h", "-help", "--help":
+		fmt.Fprint(stdout, usage)
+		return 0
+	}
+	return s.misuse("imageoverrides", usage, fmt.Sprintf("unknown command %q", args[0]))
+}
+
+// misuse tells what is wrong with the arguments, and how they should be.
+func (s streams) misuse(command, usage, reason string) int {
+	fmt.Fprintf(s.stderr, "%s: %s\n\n%s", command, reason, usage)
+	return 2
+}
+
+// fail tells an error.
+func (s streams) fail(err error) int {
+	fmt.Fprintln(s.stderr, err)
+	return 1
+}
+
+// parse parses a command's arguments. Where ok is false the command is done, with
+// that exit status.
+func (s streams) parse(flags *flag.FlagSet, usage string, args []string) (status int, ok bool) {
+	flags.SetOutput(io.Discard) // misuse says it
+	err := flags.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(s.stdout, usage)
+		return 0, false
+	}
+	if err != nil {
+		return s.misuse(flags.Name(), usage, err.Error()), false
+	}
+	return 0, true
+}
+
+// count writes a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/cozystack/image-overrides/internal/document"
+)
+
+// lines is the edit that puts lines at the start of a line, or at the end of the text.
+func (r *release) lines(at, indent int, text string) edit {
+	margin := strings.Repeat(" ", indent)
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines {
+		if strings.TrimRight(line, "\n") != "" {
+			lines[i] = margin + line
+		}
+	}
+	text = strings.Join(lines, "")
+	if at > 0 && r.text.Bytes[at-1] != '\n' { // the text ends without a line break, and still does
+		text = "\n" + strings.TrimRight(text, "\n")
+	}
+	if first := bytes.IndexByte(r.text.Bytes, '\n'); first > 0 && r.text.Bytes[first-1] == '\r' {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	return edit{at, at, text}
+}
+
+// linesEnd returns where the lines of a block style value end, which is at end or before. Blank lines and
+// comments behind them belong to what follows, comments only where they are indented by less
+// than indent: no text in a value can be.
+func (r *release) linesEnd(n *yaml.Node, end, indent int) int {
+	text := r.text.Bytes
+	for end > 0 {
+		start := bytes.LastIndexByte(text[:end-1], '\n') + 1
+		line := strings.TrimRight(string(text[start:end]), " \t\r\n")
+		content := strings.TrimLeft(line, " ")
+		switch {
+		case content == "" && !endsBlank(n):
+		case strings.HasPrefix(content, "#") && len(line)-len(content) < indent:
+		case strings.HasPrefix(line, "..."): // the end of a document
+		default:
+			return end
+		}
+		end = start
+	}
+	return end
+}
+
+// endsBlank reports whether a value ends in a block of text that ends in blank lines.
+func endsBlank(n *yaml.Node) bool {
+	for len(n.Content) > 0 {
+		n = n.Content[len(n.Content)-1]
+	}
+	lines := strings.Split(strings.TrimSuffix(n.Value, "\n"), "\n")
+	return n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 && strings.TrimSpace(lines[len(lines)-1]) == ""
+}
+
+// indent returns how far a key is indented, where only spaces are before it in its line.
+func (r *release) indent(key *yaml.Node) (int, bool) {
+	at, ok := r.text.Offset(key)
+	start := lineStart(r.text, key)
+	return at - start, ok && strings.Trim(string(r.text.Bytes[start:at]), " ") == ""
+}
+
+// flow finds a list in brackets or a map in braces. ok is false for another node.
+func (r *release) flow(n *yaml.Node) (start, end int, ok bool) {
+	text := r.text.Bytes
+	start, ok = r.text.Offset(n)
+	if !ok || start == len(text) || text[start] != '[' && text[start] != '{' {
+		return 0, 0, false
+	}
+	depth := 0
+	before := byte('[') // the last byte that was no white space
+	for i := start; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '[' || c == '{':
+			depth++
+		case c == ']' || c == '}':
+			if depth--; depth == 0 {
+				return start, i + 1, true
+			}
+		case c == '#' && strings.IndexByte(" \t\r\n", text[i-1]) >= 0:
+			for i+1 < len(text) && text[i+1] != '\n' {
+				i++
+			}
+			continue
+		case (c == '"' || c == '\'') && strings.IndexByte("[{,:?", before) >= 0:
+			for i++; i < len(text) && text[i] != c; i++ { // a quote within '' opens another
+				if text[i] == '\\' && c == '"' {
+					i++
+				}
+			}
+			if c == '\'' {
+				c = ':' // so that it can
+			}
+		}
+		if strings.IndexByte(" \t\r\n", c) < 0 {
+			before = c
+		}
+	}
+	return 0, 0, false
+}
+
+// blockText writes a list of post-renderers as YAML in block style.
+func blockText(list []helmv2.PostRenderer) string {
+	parsed, err := document.Parse([]byte(flowText(list)))
+	if err != nil {
+		panic(err) // JSON of our own
+	}
+	n := parsed.Roots[0]
+	restyle(n)
+	var b strings.Builder
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	e.CompactSeqIndent()
+	if err := errors.Join(e.Encode(n), e.Close()); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
+
+// restyle makes a tree of flow style one of block style, with quotes where any version of YAML
+// needs them.
+func restyle(n *yaml.Node) {
+	n.Style = 0
+	switch {
+	case n.Kind != yaml.ScalarNode:
+	case strings.Contains(n.Value, "\n"):
+		n.Style = yaml.LiteralStyle
+	case !document.IsPlain(n.Value):
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	for _, child := range n.Content {
+		restyle(child)
+	}
+}
+
+// flowText writes a value of the Flux API as JSON.
+func flowText(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // its fields are strings
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
