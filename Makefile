@@ -5,8 +5,8 @@ DRAWS ?= 5000
 # How long make fuzz stays with each target.
 FUZZTIME ?= 1m
 
-LAWS := $(addprefix github.com/cozystack/image-overrides/,imageoverrides internal/document postrender reference)
-FUZZ := imageoverrides/FuzzParse imageoverrides/FuzzParseSecret imageoverrides/FuzzRewrite \
+LAWS := $(addprefix github.com/cozystack/image-overrides/,imageoverrides internal/document internal/scan postrender reference)
+FUZZ := imageoverrides/FuzzParse imageoverrides/FuzzParseSecret imageoverrides/FuzzRewrite internal/scan/FuzzScan examples/imageoverrides/FuzzMerge \
 	reference/FuzzParse reference/FuzzSplit
 
 .PHONY: test lint bench fuzz

@@ -70,16 +70,6 @@ type newImage struct {
 	change Change
 }
 
-// steps returns the trail from the top down, the root left out.
-func (t *trail) steps() []*trail {
-	var steps []*trail
-	for ; t.up != nil; t = t.up {
-		steps = append(steps, t)
-	}
-	slices.Reverse(steps)
-	return steps
-}
-
 // alias returns the outermost alias on the way to the image, as an index of its
 // steps, or -1. From there on the image has no bytes of its own.
 func (n *newImage) alias() int {

@@ -61,7 +61,16 @@ type Error struct {
 // the chart to the letter, behind the path that the table came from; Line and
 // Column are not part of it. Only a fault of the text itself ([RuleSyntax] and
 // [RuleDocument]) starts with its line and column.
-func (e *Error) Error() string { return e.text }
+func (e *Error) Error() string {
+	if e.Rule == RuleSyntax || e.Rule == RuleDocument {
+		return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.text)
+	}
+	return e.text
+}
+
+// Reason returns the text without line and column, for who writes these in another
+// form. It is the same as Error for all but faults of the text itself.
+func (e *Error) Reason() string { return e.text }
 
 // faults is every fault of one input, in the order in which the chart would
 // meet them.
@@ -73,7 +82,7 @@ func (f faults) Error() string {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(e.text)
+		b.WriteString(e.Error())
 	}
 	return b.String()
 }
@@ -97,8 +106,5 @@ func (f faults) err() error {
 
 // textFault is a fault of text that is no YAML, or that is too much of it.
 func textFault(rule Rule, line, column int, reason string) *Error {
-	return &Error{
-		Entry: -1, Rule: rule, Line: line, Column: column,
-		text: fmt.Sprintf("line %d, column %d: %s", line, column, reason),
-	}
+	return &Error{Entry: -1, Rule: rule, Line: line, Column: column, text: reason}
 }

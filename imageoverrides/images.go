@@ -3,6 +3,7 @@
 package imageoverrides
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,25 +75,45 @@ type trail struct {
 
 // path writes a trail as people write it, spec.containers[0].image.
 func (t *trail) path() string {
+	var p path
+	for _, s := range t.steps() {
+		if s.item >= 0 {
+			p.item(s.item)
+		} else {
+			p.key(s.key)
+		}
+	}
+	return p.String()
+}
+
+// steps returns the trail from the top down, the root left out.
+func (t *trail) steps() []*trail {
 	var steps []*trail
 	for ; t.up != nil; t = t.up {
 		steps = append(steps, t)
 	}
-	var b strings.Builder
-	for i := len(steps) - 1; i >= 0; i-- {
-		switch s := steps[i]; {
-		case s.item >= 0:
-			b.WriteString("[" + strconv.Itoa(s.item) + "]")
-		case strings.ContainsAny(s.key, ".[]\"") || s.key == "":
-			b.WriteString("[" + strconv.Quote(s.key) + "]")
-		default:
-			if b.Len() > 0 {
-				b.WriteByte('.')
-			}
-			b.WriteString(s.key)
-		}
+	slices.Reverse(steps)
+	return steps
+}
+
+// A path is written step by step.
+type path struct{ strings.Builder }
+
+func (p *path) item(i int) {
+	p.WriteByte('[')
+	p.WriteString(strconv.Itoa(i))
+	p.WriteByte(']')
+}
+
+func (p *path) key(key string) {
+	if key == "" || strings.ContainsAny(key, ".[]\"") {
+		p.WriteString("[" + strconv.Quote(key) + "]")
+		return
 	}
-	return b.String()
+	if p.Len() > 0 {
+		p.WriteByte('.')
+	}
+	p.WriteString(key)
 }
 
 // maxAliased is how many nodes the aliases of a document may stand for.
@@ -131,7 +152,7 @@ func (f *finder) document(t *trail) {
 			})
 			return
 		}
-		if kind == "CustomResourceDefinition" {
+		if kind == definition {
 			return
 		}
 		f.object = &Object{APIVersion: value(n, "apiVersion"), Kind: kind}
@@ -276,17 +297,30 @@ const mergeTag = "!!merge"
 
 // lookup returns the value of a map's field, behind aliases and merge keys, or nil.
 func lookup(n *yaml.Node, key string) *yaml.Node {
-	return lookupWithin(n, key, 100)
+	return find(n, key, func(*yaml.Node) bool { return true }, maxMerges)
 }
 
-// lookupWithin goes through a bounded number of merge keys, one in another.
-func lookupWithin(n *yaml.Node, key string, merges int) *yaml.Node {
+// value returns the text of a map's field, or "" where it is not there, null, or no scalar.
+func value(n *yaml.Node, key string) string {
+	v := find(n, key, func(v *yaml.Node) bool { return v.Kind == yaml.ScalarNode && v.Tag != "!!null" }, maxMerges)
+	if v == nil {
+		return ""
+	}
+	return v.Value
+}
+
+// maxMerges is how many merge keys, one in another, find goes through.
+const maxMerges = 100
+
+// find returns the first value of that key that fits: of the map's own, or else of those
+// merged into it.
+func find(n *yaml.Node, key string, fits func(*yaml.Node) bool, merges int) *yaml.Node {
 	if n.Kind != yaml.MappingNode || merges == 0 {
 		return nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if k := resolve(n.Content[i]); k.Kind == yaml.ScalarNode && k.Value == key {
-			return resolve(n.Content[i+1])
+		if k, v := resolve(n.Content[i]), resolve(n.Content[i+1]); k.Kind == yaml.ScalarNode && k.Value == key && fits(v) {
+			return v
 		}
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -298,18 +332,10 @@ func lookupWithin(n *yaml.Node, key string, merges int) *yaml.Node {
 			maps = from.Content
 		}
 		for _, m := range maps {
-			if v := lookupWithin(resolve(m), key, merges-1); v != nil {
+			if v := find(resolve(m), key, fits, merges-1); v != nil {
 				return v
 			}
 		}
 	}
 	return nil
-}
-
-// value returns the text of a map's field, or "" where it is not there or no scalar.
-func value(n *yaml.Node, key string) string {
-	if v := lookup(n, key); v != nil && v.Kind == yaml.ScalarNode && v.Tag != "!!null" {
-		return v.Value
-	}
-	return ""
 }

@@ -143,7 +143,7 @@ func decode(text []byte) (v any, err error) {
 		parsed, err := document.Parse(text)
 		if err == nil && len(parsed.Roots) > 1 {
 			at, _ := parsed.Offset(parsed.Roots[1])
-			line, column := document.LineColumn(text, at)
+			line, column := document.NewLines(text).Position(at)
 			return nil, faults{textFault(RuleDocument, line, column, "a second document; the table must be in the only one")}
 		}
 	}
@@ -159,7 +159,7 @@ func decode(text []byte) (v any, err error) {
 func syntaxFault(text []byte, cause error) *Error {
 	var syntax *document.SyntaxError
 	if _, err := document.Parse(text); errors.As(err, &syntax) {
-		line, column := document.LineColumn(text, syntax.Offset)
+		line, column := document.NewLines(text).Position(syntax.Offset)
 		return textFault(RuleSyntax, line, column, syntax.Reason)
 	}
 	reason := strings.TrimPrefix(cause.Error(), "error converting YAML to JSON: ")
@@ -187,6 +187,7 @@ func (f faults) locate(text []byte, keys ...string) {
 		}
 		table = value
 	}
+	lines := document.NewLines(text)
 	for _, e := range f {
 		n := table
 		if e.Entry >= 0 && n.Kind == yaml.SequenceNode && e.Entry < len(n.Content) {
@@ -199,7 +200,7 @@ func (f faults) locate(text []byte, keys ...string) {
 			}
 		}
 		at, _ := parsed.Offset(n)
-		e.Line, e.Column = document.LineColumn(text, at)
+		e.Line, e.Column = lines.Position(at)
 	}
 }
 

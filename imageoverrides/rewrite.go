@@ -83,75 +83,116 @@ func (o Object) String() string {
 // src or dst is returned as it is. The result is filled in all cases. Empty input
 // gives an empty result.
 func Rewrite(dst io.Writer, src io.Reader, t Table) (Result, error) {
-	w := writer{dst: dst}
-	pieces := document.NewSplitter(src, w.flush)
-	var result Result
+	r := rewriter{table: t, dst: writer{dst: dst}}
+	err := r.stream(src)
+	if flushed := r.dst.flush(); flushed != nil {
+		err = flushed
+	}
+	return r.result, err
+}
+
+// A rewriter does one Rewrite.
+type rewriter struct {
+	table  Table
+	dst    writer
+	result Result
+	quick  quick
+}
+
+// stream rewrites all of src. What it gives back is src's error, or a fault; that of a
+// write comes back from the next one too.
+func (r *rewriter) stream(src io.Reader) error {
+	pieces := document.NewSplitter(src, r.dst.flush)
 	for {
 		p, err := pieces.Next()
+		if err == io.EOF {
+			return nil
+		}
 		if err != nil {
-			if flushed := w.flush(); flushed != nil {
-				err = flushed
-			}
-			if err == io.EOF {
-				err = nil
-			}
-			return result, err
+			return err
 		}
-		r, err := rewritePiece(p, t)
+		changes, edits, documents, err := r.piece(p)
 		if err != nil {
-			if flushed := w.flush(); flushed != nil {
-				err = flushed
-			}
-			return result, err
+			return err
 		}
-		if err := w.edited(p.Bytes, p.Offset, r.Edits); err != nil {
-			return result, err
+		if err := r.dst.edited(p.Bytes, edits); err != nil {
+			return err
 		}
-		for _, c := range r.Changes {
-			c.Document += result.Documents
-			result.Changes = append(result.Changes, c)
-		}
-		result.Edits = append(result.Edits, r.Edits...)
-		result.Documents += r.Documents
-		result.Bytes += int64(len(p.Bytes))
+		r.add(p, changes, edits)
+		r.result.Documents += documents
+		r.result.Bytes += int64(len(p.Bytes))
 	}
 }
 
-// rewritePiece returns what to change in a piece of the stream, and how many documents
-// it holds. Offsets, lines and columns are those of the stream.
-func rewritePiece(p document.Piece, t Table) (r Result, err error) {
+// piece returns what to change in a piece of the stream, with offsets in the piece, and how
+// many documents it holds.
+func (r *rewriter) piece(p document.Piece) (changes []Change, edits []Edit, documents int, err error) {
 	if document.Blank(p.Bytes) {
-		return r, nil
+		return nil, nil, 0, nil
 	}
-	if t.Len() == 0 {
-		return Result{Documents: 1}, nil
+	if r.table.Len() == 0 {
+		return nil, nil, 1, nil
 	}
-	text, err := document.Parse(p.Bytes[p.Body:])
+	body := p.Bytes[p.Body:]
+	changes, edits, ok := r.quick.document(body, r.table)
+	if ok {
+		documents = 1
+	} else if changes, edits, documents, err = r.parsed(p, body); err != nil {
+		return nil, nil, 0, err
+	}
+	for i := range changes {
+		changes[i].Offset += int64(p.Body)
+	}
+	for i := range edits {
+		edits[i].Offset += int64(p.Body)
+	}
+	return changes, edits, documents, nil
+}
+
+// parsed returns what to change in the documents of a text, by way of the YAML parser.
+func (r *rewriter) parsed(p document.Piece, body []byte) (changes []Change, edits []Edit, documents int, err error) {
+	fault := func(at int, reason string) error {
+		line, column := document.NewLines(p.Bytes).Position(p.Body + at)
+		return faults{textFault(RuleSyntax, p.Line-1+line, column, reason)}
+	}
+	text, err := document.Parse(body)
 	if err != nil {
 		var syntax *document.SyntaxError
 		errors.As(err, &syntax)
-		return r, faults{pieceFault(p, p.Body+syntax.Offset, syntax.Reason)}
+		return nil, nil, 0, fault(syntax.Offset, syntax.Reason)
 	}
 	for i, root := range text.Roots {
-		changes, edits, fault := rewriteDocument(text, root, t)
-		if fault != nil {
-			at, _ := text.Offset(fault.node)
-			return r, faults{pieceFault(p, p.Body+at, fault.reason)}
+		c, e, broken := rewriteDocument(text, root, r.table)
+		if broken != nil {
+			at, _ := text.Offset(broken.node)
+			return nil, nil, 0, fault(at, broken.reason)
 		}
-		for _, c := range changes {
-			at := p.Body + int(c.Offset)
-			c.Document = i
-			c.Offset = p.Offset + int64(at)
-			c.Line, c.Column = position(p, at)
-			r.Changes = append(r.Changes, c)
+		for j := range c {
+			c[j].Document = i
 		}
-		for _, e := range edits {
-			e.Offset += p.Offset + int64(p.Body)
-			r.Edits = append(r.Edits, e)
-		}
+		changes = append(changes, c...)
+		edits = append(edits, e...)
 	}
-	r.Documents = len(text.Roots)
-	return r, nil
+	return changes, edits, len(text.Roots), nil
+}
+
+// add adds to the result what was changed in a piece, with the places that it has in the stream.
+func (r *rewriter) add(p document.Piece, changes []Change, edits []Edit) {
+	if len(edits) == 0 {
+		return
+	}
+	lines := document.NewLines(p.Bytes)
+	for _, c := range changes {
+		line, column := lines.Position(int(c.Offset))
+		c.Line, c.Column = p.Line-1+line, column
+		c.Offset += p.Offset
+		c.Document += r.result.Documents
+		r.result.Changes = append(r.result.Changes, c)
+	}
+	for _, e := range edits {
+		e.Offset += p.Offset
+		r.result.Edits = append(r.result.Edits, e)
+	}
 }
 
 // nodeFault says which node cannot be rewritten, and why.
@@ -160,70 +201,52 @@ type nodeFault struct {
 	reason string
 }
 
-func pieceFault(p document.Piece, at int, reason string) *Error {
-	line, column := position(p, at)
-	return textFault(RuleSyntax, line, column, reason)
-}
-
-// position returns the line and column in the stream of a byte of a piece.
-func position(p document.Piece, at int) (line, column int) {
-	line, column = document.LineColumn(p.Bytes, at)
-	return p.Line - 1 + line, column
-}
-
 // writer gathers small writes until the next read.
 type writer struct {
 	dst io.Writer
 	buf []byte
+	err error // of the first write that failed; nothing is written after it
 }
 
 // maxGathered is how many bytes are gathered before they are written.
 const maxGathered = 64 << 10
 
-// edited writes text, which stood at offset, with the edits made.
-func (w *writer) edited(text []byte, offset int64, edits []Edit) error {
+// edited writes text with the edits made, whose offsets are in the text.
+func (w *writer) edited(text []byte, edits []Edit) error {
 	at := 0
 	for _, e := range edits {
-		start := int(e.Offset - offset)
-		if err := w.write(text[at:start]); err != nil {
-			return err
-		}
-		if err := w.write([]byte(e.New)); err != nil {
-			return err
-		}
-		at = start + len(e.Old)
+		w.write(text[at:e.Offset])
+		w.write([]byte(e.New))
+		at = int(e.Offset) + len(e.Old)
 	}
-	return w.write(text[at:])
+	w.write(text[at:])
+	return w.err
 }
 
-func (w *writer) write(b []byte) error {
-	if len(w.buf)+len(b) <= maxGathered {
-		w.buf = append(w.buf, b...)
-		return nil
+func (w *writer) write(b []byte) {
+	if len(w.buf)+len(b) > maxGathered {
+		w.flush()
 	}
-	if err := w.flush(); err != nil {
-		return err
+	if len(b) > maxGathered {
+		w.all(b)
+		return
 	}
-	if len(b) <= maxGathered {
-		w.buf = append(w.buf, b...)
-		return nil
-	}
-	return w.all(b)
+	w.buf = append(w.buf, b...)
 }
 
 func (w *writer) flush() error {
-	b := w.buf
+	w.all(w.buf)
 	w.buf = w.buf[:0]
-	return w.all(b)
+	return w.err
 }
 
-func (w *writer) all(b []byte) error {
-	if len(b) == 0 {
-		return nil
+func (w *writer) all(b []byte) {
+	if len(b) == 0 || w.err != nil {
+		return
 	}
 	n, err := w.dst.Write(b)
 	if err == nil && n < len(b) {
 		err = io.ErrShortWrite
 	}
-	return err
+	w.err = err
 }

@@ -5,18 +5,20 @@ package imageoverrides
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"pgregory.net/rapid"
+
+	"github.com/cozystack/image-overrides/internal/document"
 )
 
 // TestRewriteAsKustomize: the objects after Rewrite are those after kustomize, whole,
 // for every table that Lint finds no error in.
 func TestRewriteAsKustomize(t *testing.T) {
-	refused := 0
 	rapid.Check(t, func(t *rapid.T) {
 		table := genTable(true).Draw(t, "table")
 		in := genManifests().Draw(t, "manifests")
@@ -27,7 +29,6 @@ func TestRewriteAsKustomize(t *testing.T) {
 		out, _ := rewrite(t, table, in)
 		sameObjects(t, out, want)
 	})
-	_ = refused
 }
 
 // TestRewriteLaws: what holds for every stream and every table.
@@ -56,12 +57,52 @@ func TestRewriteLaws(t *testing.T) {
 			t.Fatalf("byte by byte: %v\n%q\nwant\n%q", err, slow.String(), out)
 		}
 
+		if slow, r := rewriteParsed(t, table, in); slow != out || !reflect.DeepEqual(r, result) {
+			t.Fatalf("by the YAML parser\n%s\n%+v\nwithout\n%s\n%+v\nwas\n%s", slow, r, out, result, in)
+		}
+
 		for _, none := range []Table{{}, known(nil)} {
 			if same, r := rewrite(t, none, in); same != in || len(r.Changes)+len(r.Edits) > 0 || r.Documents != result.Documents {
 				t.Fatalf("without overrides: %q, %+v", same, r)
 			}
 		}
 	})
+}
+
+// rewriteParsed is Rewrite without its quick way: every document is parsed.
+func rewriteParsed(t tester, table Table, in string) (string, Result) {
+	t.Helper()
+	var out bytes.Buffer
+	r := rewriter{table: table, dst: writer{dst: &out}}
+	for pieces := document.NewSplitter(strings.NewReader(in), nil); ; {
+		p, err := pieces.Next()
+		if err == io.EOF {
+			if err := r.dst.flush(); err != nil {
+				t.Fatalf("%v", err)
+			}
+			return out.String(), r.result
+		}
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		body := p.Bytes[p.Body:]
+		changes, edits, documents, err := r.parsed(p, body)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, in)
+		}
+		for i := range changes {
+			changes[i].Offset += int64(p.Body)
+		}
+		for i := range edits {
+			edits[i].Offset += int64(p.Body)
+		}
+		if err := r.dst.edited(p.Bytes, edits); err != nil {
+			t.Fatalf("%v", err)
+		}
+		r.add(p, changes, edits)
+		r.result.Documents += documents
+		r.result.Bytes += int64(len(p.Bytes))
+	}
 }
 
 // TestRewriteJoined: the stream of two streams is rewritten to the parts, joined.

@@ -130,7 +130,7 @@ func (m *merged) piece(p document.Piece, t imageoverrides.Table) ([]byte, error)
 		return p.Bytes, nil
 	}
 	at := func(offset int) string {
-		line, column := document.LineColumn(p.Bytes, p.Body+offset)
+		line, column := document.NewLines(p.Bytes).Position(p.Body + offset)
 		return fmt.Sprintf("%d:%d", p.Line-1+line, column)
 	}
 	text, err := document.Parse(p.Bytes[p.Body:])

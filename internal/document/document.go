@@ -10,6 +10,7 @@ package document
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -42,15 +43,46 @@ func lineBreak(b []byte) int {
 	return 0
 }
 
-// LineColumn returns the line and the column of the byte at offset, both from 1.
-// Lines end with a line feed, as editors count them; the column counts characters.
-func LineColumn(text []byte, offset int) (line, column int) {
-	before := text[:min(offset, len(text))]
-	line = bytes.Count(before, []byte("\n")) + 1
-	column = utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
-	if line == 1 && bytes.HasPrefix(before, byteOrderMark) {
-		column--
+// Lines tells where the lines of a text are, as editors count them: they end with a
+// line feed.
+type Lines struct {
+	text   []byte
+	starts []int // of the lines; nil until somebody asks
+
+	offset, line, column int // the answer before, from which the next may be counted
+}
+
+// NewLines returns the lines of text, which is kept.
+func NewLines(text []byte) *Lines { return &Lines{text: text} }
+
+// Position returns the line and the column of the byte at offset, both from 1. The column
+// counts characters; a byte order mark at the start is none.
+func (l *Lines) Position(offset int) (line, column int) {
+	if l.starts == nil {
+		l.starts = []int{0}
+		for i, b := range l.text {
+			if b == '\n' {
+				l.starts = append(l.starts, i+1)
+			}
+		}
 	}
+	head := 0
+	if bytes.HasPrefix(l.text, byteOrderMark) {
+		head = len(byteOrderMark)
+	}
+	offset = max(head, min(offset, len(l.text)))
+	line, found := slices.BinarySearch(l.starts, offset)
+	if found {
+		line++
+	}
+	from, column := l.starts[line-1], 1
+	if line == l.line && l.offset <= offset {
+		from, column = l.offset, l.column
+	} else if from == 0 {
+		from = head
+	}
+	column += utf8.RuneCount(l.text[from:offset])
+	l.offset, l.line, l.column = offset, line, column
 	return line, column
 }
 

@@ -29,7 +29,8 @@ type Text struct {
 	Bytes []byte       // as given
 	Roots []*yaml.Node // the root of each document in it, empty ones left out
 
-	line, column, offset int // of the node that was looked up last, for finding the next
+	starts               []int // of the lines, as the YAML parser counts them; nil until somebody asks
+	line, column, offset int   // of the node that was looked up last, for finding the next
 }
 
 // Parse parses text as YAML, with the parser and the settings of kustomize, and

@@ -19,35 +19,50 @@ type Scalar struct {
 	verbatim   bool       // the inner bytes are the value
 }
 
+// Verbatim returns the scalar whose value is the bytes from start to end to the byte, without
+// quotes or within them.
+func Verbatim(start, end int, style yaml.Style) Scalar {
+	s := Scalar{Start: start, End: end, inner: [2]int{start, end}, style: style, verbatim: true}
+	if style != 0 {
+		s.Start--
+		s.End++
+	}
+	return s
+}
+
 // Offset returns the offset of the node's first byte: that of its anchor or tag,
 // where it has one. ok is false where the text does not reach so far, which means
 // that the node is not of this text.
 func (t *Text) Offset(n *yaml.Node) (offset int, ok bool) {
-	if t.line == 0 || n.Line < t.line || n.Line == t.line && n.Column < t.column {
-		t.line, t.column, t.offset = 1, 1, 0
+	if t.starts == nil {
+		at := 0
 		if bytes.HasPrefix(t.Bytes, byteOrderMark) {
-			t.offset = len(byteOrderMark)
+			at = len(byteOrderMark)
+		}
+		t.starts = []int{at}
+		for at < len(t.Bytes) {
+			if b := lineBreak(t.Bytes[at:]); b > 0 {
+				at += b
+				t.starts = append(t.starts, at)
+				continue
+			}
+			at++
 		}
 	}
-	for t.line < n.Line || t.column < n.Column {
-		if t.offset >= len(t.Bytes) {
+	if n.Line < 1 || n.Line > len(t.starts) {
+		return 0, false
+	}
+	if n.Line != t.line || n.Column < t.column {
+		t.line, t.column, t.offset = n.Line, 1, t.starts[n.Line-1]
+	}
+	for ; t.column < n.Column; t.column++ {
+		if t.offset >= len(t.Bytes) || lineBreak(t.Bytes[t.offset:]) > 0 {
 			return 0, false
 		}
-		if b := lineBreak(t.Bytes[t.offset:]); b > 0 {
-			t.offset += b
-			t.line++
-			t.column = 1
-			continue
-		}
-		if t.line == n.Line {
-			_, size := utf8.DecodeRune(t.Bytes[t.offset:])
-			t.offset += size
-			t.column++
-			continue
-		}
-		t.offset++
+		_, size := utf8.DecodeRune(t.Bytes[t.offset:])
+		t.offset += size
 	}
-	return t.offset, t.line == n.Line && t.column == n.Column
+	return t.offset, true
 }
 
 // Scalar finds the bytes of a scalar node. ok is false where they cannot be found,

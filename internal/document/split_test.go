@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -124,16 +125,30 @@ func (r *repeat) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func TestLineColumn(t *testing.T) {
+func TestPosition(t *testing.T) {
 	for _, test := range []struct {
 		text         string
 		offset       int
 		line, column int
 	}{
-		{"", 0, 1, 1}, {"ab", 1, 1, 2}, {"a\nb", 2, 2, 1}, {"a\nb", 1, 1, 2}, {"é\r\néa", 6, 2, 2}, {"\uFEFFa", 3, 1, 1}, {"a", 99, 1, 2},
+		{"", 0, 1, 1}, {"ab", 1, 1, 2}, {"a\nb", 2, 2, 1}, {"a\nb", 1, 1, 2}, {"é\r\néa", 6, 2, 2}, {"\uFEFFa", 3, 1, 1}, {"\uFEFFa", 1, 1, 1}, {"\uFEFFa", 4, 1, 2}, {"a", 99, 1, 2}, {"a\n", 2, 2, 1},
 	} {
-		if line, column := LineColumn([]byte(test.text), test.offset); line != test.line || column != test.column {
+		if line, column := NewLines([]byte(test.text)).Position(test.offset); line != test.line || column != test.column {
 			t.Errorf("%q at %d: %d:%d, want %d:%d", test.text, test.offset, line, column, test.line, test.column)
 		}
 	}
+	// In whatever order one asks.
+	rapid.Check(t, func(t *rapid.T) {
+		text := []byte(rapid.StringOf(rapid.SampledFrom([]rune("aé\n\uFEFF"))).Draw(t, "text"))
+		lines := NewLines(text)
+		for _, offset := range rapid.SliceOf(rapid.IntRange(0, len(text))).Draw(t, "offsets") {
+			for offset < len(text) && !utf8.RuneStart(text[offset]) {
+				offset++
+			}
+			line, column := lines.Position(offset)
+			if l, c := NewLines(text).Position(offset); l != line || c != column {
+				t.Fatalf("%d is %d:%d, asked alone %d:%d", offset, line, column, l, c)
+			}
+		}
+	})
 }

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package imageoverrides
+
+import (
+	"bytes"
+	"strings"
+	"unsafe"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/scan"
+)
+
+// quick rewrites the documents that package scan knows, nearly all of them, without
+// parsing them. It does what findImages and rewriteDocument do.
+type quick struct {
+	scanner scan.Scanner
+	object  Object
+	kind    []byte // of the object, nil for none
+}
+
+// document returns the images of a document that the table changes, and the edits that
+// do it. It is not ok where the document has to be parsed.
+func (q *quick) document(text []byte, t Table) (changes []Change, edits []Edit, ok bool) {
+	q.kind = nil
+	if !q.scanner.Scan(text, wanted, q.isDefinition) {
+		return nil, nil, false
+	}
+	if string(q.kind) == definition {
+		return nil, nil, true // the scan stopped there
+	}
+	list := bytes.HasSuffix(q.kind, []byte("List"))
+	for _, f := range q.scanner.Fields {
+		twice, reached := reach(f.Path)
+		if !reached || f.Start == f.End {
+			continue
+		}
+		if list {
+			return nil, nil, false // its items are objects of their own
+		}
+		old := unsafe.String(&text[f.Start], f.End-f.Start) // for the table to look at, no longer
+		changed, entries := t.apply(old, twice)
+		if changed == old {
+			continue
+		}
+		style := yaml.Style(0)
+		switch f.Style {
+		case scan.SingleQuoted:
+			style = yaml.SingleQuotedStyle
+		case scan.DoubleQuoted:
+			style = yaml.DoubleQuotedStyle
+		}
+		start, end, after := document.Verbatim(f.Start, f.End, style).Replace(changed)
+		if changes == nil {
+			q.name(text)
+		}
+		changes = append(changes, Change{
+			Object: q.object, Path: pathOf(f.Path), Old: strings.Clone(old), New: changed, Entries: entries, Offset: int64(start),
+		})
+		edits = append(edits, Edit{int64(start), string(text[start:end]), after})
+	}
+	return changes, edits, true
+}
+
+// definition is the kind that kustomize leaves alone.
+const definition = "CustomResourceDefinition"
+
+// wanted tells package scan the fields that matter: those that may be images, and those that
+// an object is known by.
+func wanted(depth int, key []byte) bool {
+	switch string(key) {
+	case "image", "reference":
+		return true
+	case "apiVersion", "kind":
+		return depth == 1
+	case "name", "namespace":
+		return depth == 2
+	}
+	return false
+}
+
+// isDefinition notes the kind of the object, and reports whether it is that of a
+// CustomResourceDefinition. Its text, most of a platform's, need not be looked at.
+func (q *quick) isDefinition(key, value []byte, plain bool) bool {
+	if q.kind != nil || string(key) != "kind" || plain && isNull(value) {
+		return false
+	}
+	q.kind = value
+	return string(value) == definition
+}
+
+// isNull reports whether a plain scalar is null.
+func isNull(b []byte) bool {
+	switch string(b) {
+	case "", "~", "null", "Null", "NULL":
+		return true
+	}
+	return false
+}
+
+// name notes what the object is called.
+func (q *quick) name(text []byte) {
+	q.object = Object{Kind: string(q.kind)}
+	for i := len(q.scanner.Fields) - 1; i >= 0; i-- { // the first of each is the one
+		f := q.scanner.Fields[i]
+		value := text[f.Start:f.End]
+		if f.Style == scan.Plain && isNull(value) {
+			continue
+		}
+		switch {
+		case len(f.Path) == 1 && string(f.Path[0].Key) == "apiVersion":
+			q.object.APIVersion = string(value)
+		case len(f.Path) != 2 || string(f.Path[0].Key) != "metadata":
+		case string(f.Path[1].Key) == "namespace":
+			q.object.Namespace = string(value)
+		case string(f.Path[1].Key) == "name":
+			q.object.Name = string(value)
+		}
+	}
+}
+
+// reach reports whether kustomize takes the field at a path for an image, and whether
+// both of its filters do.
+func reach(path []scan.Step) (twice, ok bool) {
+	last := len(path) - 1
+	key := string(path[last].Key)
+	if key != "image" && key != "reference" {
+		return false, false
+	}
+	p := root
+	for _, step := range path {
+		if step.Key != nil {
+			p = p.step(string(step.Key))
+		}
+	}
+	legacy := key == "image" && last >= 2 && path[last-1].Key == nil &&
+		(string(path[last-2].Key) == "containers" || string(path[last-2].Key) == "initContainers")
+	return legacy && p == leaf, legacy || p == leaf
+}
+
+// pathOf writes a path as people write it.
+func pathOf(steps []scan.Step) string {
+	var p path
+	for _, step := range steps {
+		if step.Key != nil {
+			p.key(string(step.Key))
+		} else {
+			p.item(step.Index)
+		}
+	}
+	return p.String()
+}

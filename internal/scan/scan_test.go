@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scan
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+	"pgregory.net/rapid"
+)
+
+func wanted(_ int, key []byte) bool { return string(key) == "image" || string(key) == "kind" }
+
+// parsed finds the fields in the tree of the YAML parser: path, notation and value.
+func parsed(text []byte) (fields []string, err error) {
+	d := yaml.NewDecoder(strings.NewReader(string(text)))
+	var root yaml.Node
+	if err := d.Decode(&root); err != nil {
+		return nil, err
+	}
+	if err := d.Decode(new(yaml.Node)); err != io.EOF {
+		return nil, fmt.Errorf("more than one document: %v", err)
+	}
+	var walk func(n *yaml.Node, path string)
+	walk = func(n *yaml.Node, path string) {
+		switch n.Kind {
+		case yaml.DocumentNode:
+			walk(n.Content[0], path)
+		case yaml.SequenceNode:
+			for i, item := range n.Content {
+				walk(item, fmt.Sprintf("%s/[%d]", path, i))
+			}
+		case yaml.MappingNode:
+			for i := 0; i < len(n.Content); i += 2 {
+				key, value := n.Content[i], n.Content[i+1]
+				at := path + "/" + key.Value
+				if value.Kind == yaml.ScalarNode && wanted(0, []byte(key.Value)) && (value.Value != "" || value.Style != 0) {
+					fields = append(fields, fmt.Sprintf("%s %d %q", at, value.Style, value.Value))
+				}
+				walk(value, at)
+			}
+		}
+	}
+	walk(&root, "")
+	return fields, nil
+}
+
+// scanned finds the same with Scan.
+func scanned(s *Scanner, text []byte) (fields []string, ok bool) {
+	if !s.Scan(text, wanted, nil) {
+		return nil, false
+	}
+	for _, f := range s.Fields {
+		var path strings.Builder
+		for _, step := range f.Path {
+			if step.Key != nil {
+				path.WriteString("/" + string(step.Key))
+			} else {
+				fmt.Fprintf(&path, "/[%d]", step.Index)
+			}
+		}
+		style := map[Style]yaml.Style{Plain: 0, SingleQuoted: yaml.SingleQuotedStyle, DoubleQuoted: yaml.DoubleQuotedStyle}[f.Style]
+		fields = append(fields, fmt.Sprintf("%s %d %q", path.String(), style, text[f.Start:f.End]))
+	}
+	return fields, true
+}
+
+// compare fails where Scan accepts what the YAML parser does not, or finds something else.
+func compare(t interface{ Fatalf(string, ...any) }, s *Scanner, text []byte) bool {
+	got, ok := scanned(s, text)
+	if !ok {
+		return false
+	}
+	want, err := parsed(text)
+	if err != nil {
+		t.Fatalf("accepted, but: %v\n%s", err, text)
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("got\n%s\nwant\n%s\nin\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"), text)
+	}
+	return true
+}
+
+// known are texts that Scan knows.
+var known = []string{
+	"image: a\n", "image: a", "a:\n  image: b\n", "a:\n- image: b\n- c\n-\n  image: d\n- - image: e\n    x: y\n  -   image: f\n", "- a\n", "-\n", "a:\n",
+	"a: |\n  image: x\n\n  y\n", "a: |-\n    b\n     c\n\nimage: d\n", "a: >\n\n  b\nimage: c\n", "- |\n a\n- image: b\n", "a:\n- |\n  x\n- image: b\n", "a: |\nb: c\n",
+	"image: 'a'\nb: 'it''s'\nc: \"x\\n\\u00e9\\x41\\\n  y\"\nimage2: \"z\"\n", "a: b c\n  d\n\n  e # c\nimage: f # g\n# h\n  # i\n", "\"image\": a\n'kind': b\n",
+	"a: {}\nb: []\nc: {image: d, e: [f, {image: 'g'}, \"h\"]}\n", `{"image":"a","b":[1,true,null,{"image":"c"}],"d":{}}`, "{image: a,\n  b: [c,\n d]}\n", "[{image: a b:c/d@e}]",
+	"a:\n  - b: c\n    image: d\n\n  - image: e\nf:\n- image: g\nimage: h\n", "a: -1\nb: --c\nd: $(E)\nf: ~\nimage: é:1\n", "# c\n\nkind: A\nimage: b\n",
+	"a: x#y\nimage: b:c\n", "a:   # c\n  image: b\n", "- # c\n  image: b\n", "a:\n  {}\nimage:\n  # c\n  'b'\nc:\n  |\n  d\n-\n"[:38], "image:\n  b\n- \n"[:11], "-\n  image :\n    b\n", "\"a\" : b\nimage : c\n", "-\n b\n-\n  - image: c\n", "a: \"b\n  c\n\n d\"\nimage: e\n",
+}
+
+// declined are texts that Scan leaves to the YAML parser.
+var declined = []string{
+	"", "# c\n", "a", "a: &b c\n", "a: *b\n", "a: !!str b\n", "? a\n: b\n", "%YAML 1.1\n---\na: b\n", "---\na: b\n", "a:\nb\n", "a:\n  b\n  c: d\n", "a: b: c\n", "a: b:\n", "a:b\n", " a: b\n",
+	"a:\n   b: c\n  d: e\n", "a: b\n  c: d\n", "\ta: b\n", "a:\tb\n", "a: b\tc\n", "a: b\r\n", "image: |-\n  a\n", "image: \"\\x61\"\n", "image: 'it''s'\n", "image: a\n  b\n",
+	"a: [b\n", "a: {b}\n", "a: [b,]\n", "a: [b: c]\n", "{a: b}\n{c: d}\n", "a: 'b\n", "a: \"\\q\"\n", "a: \"\\ud800\"\n", "a: \x01\n", "a: \u0085\n", "a: \xff\n", "a: b # c\n  d\n", "a: 'b' c\n",
+	"a: 'b'#c\n", "a: |2\n   b\n", "a: |\n  b\n c: d\n", "a: |\n    \n  b\n", "a: @b\n", "a: `b\n", "- a\nb: c\n", "a: b\n- c\n", "a: |#\n b\n", "a b: c\n", "<<: a\n", "a: ? b\n", "a: - b\n", "[a]: b\n",
+}
+
+func TestKnown(t *testing.T) {
+	var s Scanner
+	for _, text := range known {
+		if !compare(t, &s, []byte(text)) {
+			t.Errorf("declined: %q", text)
+		}
+	}
+	for _, text := range declined {
+		if fields, ok := scanned(&s, []byte(text)); ok {
+			t.Errorf("accepted with %v: %q", fields, text)
+		}
+	}
+}
+
+func TestStop(t *testing.T) {
+	var s Scanner
+	isB := func(key, value []byte, _ bool) bool { return string(key) == "kind" && string(value) == "b" }
+	for text, want := range map[string]int{
+		"image: a\nkind: b\nimage: [\n":        2,
+		"image: a\nx: {kind: b}\nimage: c\n":   3,
+		"kind: c\nimage: a\nkind: 'b'\n\t":     3,
+		`{"kind": "b", "image": "a"}`:          2,
+		"- kind: b\n- image: a\n- kind: 'b'\n": 3,
+	} {
+		if !s.Scan([]byte(text), wanted, isB) || len(s.Fields) != want {
+			t.Errorf("%q: %d fields, want %d", text, len(s.Fields), want)
+		}
+	}
+}
+
+// genText gives texts that look like YAML, most of them with something that is wrong or odd.
+func genText() *rapid.Generator[string] {
+	value := rapid.SampledFrom([]string{
+		"a", "nginx:1", "a b", "'a'", "\"a\"", "'a''b'", "\"\\n\"", "\"\\x61\"", "\"a\n   b\"", "'a\n  b'", "a\n    b", "a\n  b", "a # c", "a #c\n    b", "a: b", "a:", "#", "|", "|-", ">", "|+", "|2", "| # c",
+		"|\n    a\n   b", "|\n      a\n\n     b\n      c", ">-\n\n     a", "|\n\n\n", "|\n \n      a", "{}", "[]", "{image: a}", "[a, b]", "[{image: a},\n {image: b}]", "{\"a\":\"b\",\"image\":1}", "{a: [b, {c: d}]}", "[a\n b]", "{a}", "[a,]",
+		"&x a", "*x", "!!str a", "-1", "--x", "- a", "? a", ": a", "-", "é", "\u2028", "\u0085", "\x7f", "a\tb", "\ta", "~", "null", "@a", "`a", "%a", "a%", "\"a", "'a", "a'b", "a\"b", "a{b", "{a", "a, b", "\"a\" b", "\"a\":", "<<", "=", "a\n\n      b # c", "a\n# c\n    b",
+		"\"\\ud83d\\ude00\"", "\"\\/\"", "\"a\\\n  b\"", "[a: b]", "{a: b: c}", "{image: a b}", "[--a, -1]", "{image: -}", "[a#b]", "[a #b\n]", "{a: 'b''c'}", "a\r", "[\ta]", "{image:\n a}", "[a, b]\n", "{'image':a}", "{image:a}", "{image: a:b}", "{image: a::b}", "{image: :a}",
+	})
+	key := rapid.SampledFrom([]string{"a", "b", "image", "kind", "\"image\"", "'image'", "a b", "a.b/c-d", "?", "<<", "\"im\\x61ge\"", "1", "é", "-a", "a:b", "", "\"a'b\"", "'a\"b'", "image ", "&x image"})
+	line := rapid.Custom(func(t *rapid.T) string {
+		indent := strings.Repeat(" ", rapid.SampledFrom([]int{0, 0, 2, 2, 4, 4, 6, 1, 3}).Draw(t, "indent"))
+		switch rapid.IntRange(0, 19).Draw(t, "line") {
+		case 0:
+			return rapid.SampledFrom([]string{"", "  ", "# c", "   # c", "---", "...", "\t", "%YAML 1.1", " a", "'a'", "[a]", "\"image\": a", "      b", "    - c"}).Draw(t, "other") + "\n"
+		case 1, 2, 3:
+			return indent + rapid.SampledFrom([]string{"- ", "-   ", "- - "}).Draw(t, "dash") + value.Draw(t, "value") + "\n"
+		case 4, 5, 6:
+			return indent + "- " + key.Draw(t, "key") + ":" + rapid.SampledFrom([]string{" ", "", "  ", "\t"}).Draw(t, "space") + value.Draw(t, "value") + "\n"
+		case 7, 8, 9:
+			return indent + rapid.SampledFrom([]string{"a", "image", "kind", "- a", "- image"}).Draw(t, "key") + rapid.SampledFrom([]string{":", ":", ":", ": ", ": # c"}).Draw(t, "end") + "\n"
+		}
+		return indent + rapid.SampledFrom([]string{"a", "image", "kind", "'image'"}).Draw(t, "key") + ": " + value.Draw(t, "value") + "\n"
+	})
+	return rapid.Custom(func(t *rapid.T) string {
+		text := strings.Join(rapid.SliceOfN(line, 1, 6).Draw(t, "lines"), "")
+		return text[:len(text)-rapid.SampledFrom([]int{0, 0, 0, 0, 1}).Draw(t, "cut")]
+	})
+}
+
+// TestAsParsed: what Scan accepts, the YAML parser accepts, and finds the same fields in.
+func TestAsParsed(t *testing.T) {
+	var s Scanner
+	accepted, texts := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		texts++
+		if compare(t, &s, []byte(genText().Draw(t, "text"))) {
+			accepted++
+		}
+	})
+	t.Logf("%d of %d texts accepted", accepted, texts)
+	if accepted < texts/50 {
+		t.Errorf("only %d of %d texts accepted", accepted, texts)
+	}
+}
+
+func FuzzScan(f *testing.F) {
+	for _, text := range append(known, declined...) {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if len(text) > 1<<12 {
+			return // the YAML parser is slow on some long texts
+		}
+		compare(t, new(Scanner), text)
+	})
+}
