@@ -44,7 +44,7 @@ func (p place) step(key string) place {
 		return template
 	case p == template && key == "spec":
 		return podSpec
-	case (p == spec || p == podSpec) && (key == "containers" || key == "initContainers"):
+	case (p == spec || p == podSpec) && isContainers(key):
 		return containers
 	case (p == spec || p == podSpec) && key == "volumes":
 		return volumes
@@ -55,6 +55,13 @@ func (p place) step(key string) place {
 	}
 	return nowhere
 }
+
+// isContainers reports whether a list of that name is one of containers.
+func isContainers(key string) bool { return key == "containers" || key == "initContainers" }
+
+// isListKind reports whether the items of an object of that kind, if it has any, are
+// objects themselves.
+func isListKind(kind string) bool { return strings.HasSuffix(kind, "List") }
 
 // An image is a scalar that kustomize takes for an image.
 type image struct {
@@ -71,15 +78,18 @@ type trail struct {
 	child int        // the node's index among the children of its parent
 	key   string     // of the map that holds the node
 	item  int        // in the list that holds the node, or -1
+	merge bool       // the node is merged into the map around, and no step of its path
 }
 
 // path writes a trail as people write it, spec.containers[0].image.
 func (t *trail) path() string {
 	var p path
 	for _, s := range t.steps() {
-		if s.item >= 0 {
+		switch {
+		case s.merge:
+		case s.item >= 0:
 			p.item(s.item)
-		} else {
+		default:
 			p.key(s.key)
 		}
 	}
@@ -166,7 +176,7 @@ func (f *finder) document(t *trail) {
 
 // items returns the list of a list object's items, as it stands in the text.
 func items(n *yaml.Node, kind string) *yaml.Node {
-	if !strings.HasSuffix(kind, "List") || n.Kind != yaml.MappingNode {
+	if !isListKind(kind) || n.Kind != yaml.MappingNode {
 		return nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -225,7 +235,7 @@ func (f *finder) value(t *trail, n *yaml.Node, p place, container bool) {
 	case yaml.MappingNode:
 		f.mapping(t, n, p, container, nil)
 	case yaml.SequenceNode:
-		list := t.key == "containers" || t.key == "initContainers"
+		list := isContainers(t.key)
 		for i, item := range n.Content {
 			f.node(&trail{up: t, node: item, child: i, item: i}, p, list)
 		}
@@ -242,6 +252,7 @@ func (f *finder) mapping(t *trail, n *yaml.Node, p place, container bool, hidden
 		step := &trail{up: t, node: n.Content[i+1], child: i + 1, key: key.Value, item: -1}
 		switch {
 		case key.Tag == mergeTag:
+			step.merge = true
 			merged = append(merged, step)
 		case key.Kind == yaml.ScalarNode && !hidden[key.Value]:
 			f.field(step, p.step(key.Value), container && key.Value == "image")
@@ -271,7 +282,7 @@ func (f *finder) merge(t *trail, p place, container bool, hidden map[string]bool
 			f.mapping(t, n, p, container, hidden)
 		case yaml.SequenceNode:
 			for i, item := range n.Content {
-				f.merge(&trail{up: t, node: item, child: i, item: i}, p, container, hidden)
+				f.merge(&trail{up: t, node: item, child: i, item: i, merge: true}, p, container, hidden)
 			}
 		}
 	})

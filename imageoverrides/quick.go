@@ -3,7 +3,6 @@
 package imageoverrides
 
 import (
-	"bytes"
 	"strings"
 	"unsafe"
 
@@ -31,14 +30,17 @@ func (q *quick) document(text []byte, t Table) (changes []Change, edits []Edit, 
 	if string(q.kind) == definition {
 		return nil, nil, true // the scan stopped there
 	}
-	list := bytes.HasSuffix(q.kind, []byte("List"))
+	list := isListKind(string(q.kind))
 	for _, f := range q.scanner.Fields {
-		twice, reached := reach(f.Path)
-		if !reached || f.Start == f.End {
+		if !mayBeImage(f.Path[len(f.Path)-1].Key) {
 			continue
 		}
 		if list {
 			return nil, nil, false // its items are objects of their own
+		}
+		twice, reached := reach(f.Path)
+		if !reached || f.Start == f.End {
+			continue
 		}
 		old := unsafe.String(&text[f.Start], f.End-f.Start) // for the table to look at, no longer
 		changed, entries := t.apply(old, twice)
@@ -71,15 +73,16 @@ const definition = "CustomResourceDefinition"
 // an object is known by.
 func wanted(depth int, key []byte) bool {
 	switch string(key) {
-	case "image", "reference":
-		return true
 	case "apiVersion", "kind":
 		return depth == 1
 	case "name", "namespace":
 		return depth == 2
 	}
-	return false
+	return mayBeImage(key)
 }
+
+// mayBeImage reports whether kustomize reaches fields of that name.
+func mayBeImage(key []byte) bool { return string(key) == "image" || string(key) == "reference" }
 
 // isDefinition notes the kind of the object, and reports whether it is that of a
 // CustomResourceDefinition. Its text, most of a platform's, need not be looked at.
@@ -125,18 +128,13 @@ func (q *quick) name(text []byte) {
 // both of its filters do.
 func reach(path []scan.Step) (twice, ok bool) {
 	last := len(path) - 1
-	key := string(path[last].Key)
-	if key != "image" && key != "reference" {
-		return false, false
-	}
 	p := root
 	for _, step := range path {
 		if step.Key != nil {
 			p = p.step(string(step.Key))
 		}
 	}
-	legacy := key == "image" && last >= 2 && path[last-1].Key == nil &&
-		(string(path[last-2].Key) == "containers" || string(path[last-2].Key) == "initContainers")
+	legacy := string(path[last].Key) == "image" && last >= 2 && path[last-1].Key == nil && isContainers(string(path[last-2].Key))
 	return legacy && p == leaf, legacy || p == leaf
 }
 
