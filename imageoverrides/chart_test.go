@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"testing"
@@ -49,8 +50,7 @@ func lines[T any](t testing.TB, name string) []T {
 	return list
 }
 
-// TestChartRules holds ParseValues against what the chart was measured to say, and
-// Parse and ParseSecret against the same, behind their own paths.
+// TestChartRules holds ParseValues and ParseValuesText against what the chart was measured to say.
 func TestChartRules(t *testing.T) {
 	for _, rule := range chartRules(t) {
 		t.Run(rule.Why, func(t *testing.T) {
@@ -59,6 +59,15 @@ func TestChartRules(t *testing.T) {
 				t.Fatal(err)
 			}
 			table, err := ParseValues(values)
+			fromText, textErr := ParseValuesText([]byte(rule.Values))
+			if fmt.Sprint(textErr) != fmt.Sprint(err) || fromText.Hash() != table.Hash() {
+				t.Errorf("from text: %v, decoded: %v", textErr, err)
+			}
+			for _, e := range all(textErr) {
+				if e.Line == 0 || e.Column == 0 {
+					t.Errorf("no position: %s", told(e))
+				}
+			}
 			if rule.Out == nil {
 				if err == nil {
 					t.Fatalf("accepted, the chart says: %s", rule.Error)

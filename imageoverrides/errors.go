@@ -16,6 +16,7 @@ type Rule string
 const (
 	RuleSyntax    Rule = "syntax"        // the text is no YAML
 	RuleDocument  Rule = "document"      // the text holds more than one document
+	RuleTooLong   Rule = "too-long"      // a document of manifests is longer than the limit
 	RuleSecret    Rule = "secret"        // the Secret has no values.yaml
 	RuleValues    Rule = "values"        // what should hold the table is no map
 	RuleList      Rule = "list"          // the table is no list
@@ -59,10 +60,11 @@ type Error struct {
 
 // Error returns the fault's text. For a rule of the chart it is the message of
 // the chart to the letter, behind the path that the table came from; Line and
-// Column are not part of it. Only a fault of the text itself ([RuleSyntax] and
-// [RuleDocument]) starts with its line and column.
+// Column are not part of it. Only a fault of the text itself ([RuleSyntax],
+// [RuleDocument] and [RuleTooLong]) starts with its line and column.
 func (e *Error) Error() string {
-	if e.Rule == RuleSyntax || e.Rule == RuleDocument {
+	switch e.Rule {
+	case RuleSyntax, RuleDocument, RuleTooLong:
 		return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.text)
 	}
 	return e.text

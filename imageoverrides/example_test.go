@@ -70,6 +70,35 @@ func ExampleParseValues() {
 	// Output: 1 <nil>
 }
 
+func ExampleParseValuesText() {
+	_, err := imageoverrides.ParseValuesText([]byte(`
+registries:
+  imageOverrides:
+  - name: registry.k8s.io/pause
+`))
+	var fault *imageoverrides.Error
+	if errors.As(err, &fault) {
+		fmt.Printf("values.yaml:%d:%d: %s\n", fault.Line, fault.Column, fault.Reason())
+	}
+	// Output: values.yaml:4:5: registries.imageOverrides[0]: "registry.k8s.io/pause" sets none of newName, newTag, digest
+}
+
+func ExampleRewriteObject() {
+	table, err := imageoverrides.New(imageoverrides.Override{Name: "nginx", NewTag: "1.29"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	pod := map[string]any{
+		"kind": "Pod", "metadata": map[string]any{"name": "web"},
+		"spec": map[string]any{"containers": []any{map[string]any{"image": "nginx:1.27"}}},
+	}
+	for _, c := range imageoverrides.RewriteObject(pod, table) {
+		fmt.Printf("%s %s: %s -> %s\n", c.Object, c.Path, c.Old, c.New)
+	}
+	// Output: Pod web spec.containers[0].image: nginx:1.27 -> nginx:1.29
+}
+
 // The three states of the Secret that the chart writes: not there, there without a table,
 // and there with one.
 func ExampleParseSecret() {

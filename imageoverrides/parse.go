@@ -15,12 +15,9 @@ import (
 	"github.com/cozystack/image-overrides/internal/document"
 )
 
-// The paths of the table in the places that it is read from.
 const (
-	listPath   = "overrides"
-	valuesPath = "registries.imageOverrides"
-	secretPath = "_cluster.image-overrides"
-	secretKey  = "values.yaml"
+	listPath  = "overrides"
+	secretKey = "values.yaml"
 )
 
 // Parse reads a table from the text of a YAML or JSON list of entries. The text is
@@ -50,11 +47,18 @@ func Parse(data []byte) (Table, error) {
 // of the types that Helm's decoding gives; those that other decoders give
 // (map[any]any, integers, json.Number) are understood. Nothing of values is kept or changed.
 func ParseValues(values map[string]any) (Table, error) {
-	registries, f := field(values, "registries")
-	if f != nil {
-		return Table{}, faults{f}
+	return readAt(values, "registries", "imageOverrides", nil)
+}
+
+// ParseValuesText is [ParseValues] for the text of a chart's values file, which is read as Helm
+// reads it. Its faults have line and column. Text that is no YAML map is an error, and
+// empty text the known, empty table.
+func ParseValuesText(data []byte) (Table, error) {
+	values, err := decodeMap("values", data)
+	if err != nil {
+		return Table{}, err
 	}
-	return read(registries["imageOverrides"], valuesPath, nil)
+	return readAt(values, "registries", "imageOverrides", data)
 }
 
 // ParseSecret reads the table from the data of the Secret that the chart writes, at
@@ -69,21 +73,36 @@ func ParseSecret(data map[string][]byte) (Table, error) {
 	if !ok {
 		return Table{}, faults{{Entry: -1, Rule: RuleSecret, text: fmt.Sprintf("the Secret has no key %q", secretKey)}}
 	}
-	v, err := decode(text)
+	values, err := decodeMap(secretKey, text)
 	if err != nil {
 		return Table{}, err
 	}
-	var values map[string]any
-	if !empty(v) {
-		if values, ok = v.(map[string]any); !ok {
-			return Table{}, faults{notMap(secretKey, v).locate(text)}
-		}
+	return readAt(values, "_cluster", "image-overrides", text)
+}
+
+// decodeMap decodes text that must be a map, or empty. What is the name of the text.
+func decodeMap(what string, text []byte) (map[string]any, error) {
+	v, err := decode(text)
+	if err != nil || empty(v) {
+		return nil, err
 	}
-	cluster, f := field(values, "_cluster")
+	values, ok := v.(map[string]any)
+	if !ok {
+		return nil, faults{notMap(what, v).locate(text)}
+	}
+	return values, nil
+}
+
+// readAt reads the table under two keys of values. Where text is given, values were decoded from it.
+func readAt(values map[string]any, outer, inner string, text []byte) (Table, error) {
+	m, f := field(values, outer)
 	if f != nil {
-		return Table{}, faults{f.locate(text, "_cluster")}
+		if text != nil {
+			f.locate(text, outer)
+		}
+		return Table{}, faults{f}
 	}
-	return read(cluster["image-overrides"], secretPath, text)
+	return read(m[inner], outer+"."+inner, text)
 }
 
 // field returns the map under a key of values. A key that is not there, or holds

@@ -4,6 +4,7 @@ package imageoverrides
 
 import (
 	"errors"
+	"fmt"
 	"io"
 
 	"go.yaml.in/yaml/v3"
@@ -82,8 +83,20 @@ func (o Object) String() string {
 // [*Error]; the documents before it were written, and nothing of it or after it. An error of
 // src or dst is returned as it is. The result is filled in all cases. Empty input
 // gives an empty result.
+//
+// A document of more than [MaxDocument] bytes is an error too, which comes when that much
+// of it has been read.
 func Rewrite(dst io.Writer, src io.Reader, t Table) (Result, error) {
-	r := rewriter{table: t, dst: writer{dst: dst}}
+	return RewriteUpTo(MaxDocument, dst, src, t)
+}
+
+// MaxDocument is how long a document may be for Rewrite, in bytes: much longer than what an
+// API server takes.
+const MaxDocument = 64 << 20
+
+// RewriteUpTo is [Rewrite] with another limit for the length of a document, in bytes.
+func RewriteUpTo(limit int, dst io.Writer, src io.Reader, t Table) (Result, error) {
+	r := rewriter{table: t, limit: limit, dst: writer{dst: dst}}
 	err := r.stream(src)
 	if flushed := r.dst.flush(); flushed != nil {
 		err = flushed
@@ -94,6 +107,7 @@ func Rewrite(dst io.Writer, src io.Reader, t Table) (Result, error) {
 // A rewriter does one Rewrite.
 type rewriter struct {
 	table  Table
+	limit  int
 	dst    writer
 	result Result
 	quick  quick
@@ -102,13 +116,15 @@ type rewriter struct {
 // stream rewrites all of src. What it gives back is src's error, or a fault; that of a
 // write comes back from the next one too.
 func (r *rewriter) stream(src io.Reader) error {
-	pieces := document.NewSplitter(src, r.dst.flush)
+	pieces := document.NewSplitter(src, r.limit, r.dst.flush)
 	for {
 		p, err := pieces.Next()
-		if err == io.EOF {
+		switch {
+		case err == io.EOF:
 			return nil
-		}
-		if err != nil {
+		case err == document.ErrLimit:
+			return faults{textFault(RuleTooLong, pieces.Line(), 1, fmt.Sprintf("a document of more than %d bytes", r.limit))}
+		case err != nil:
 			return err
 		}
 		changes, edits, documents, err := r.piece(p)

@@ -74,7 +74,7 @@ func rewriteParsed(t tester, table Table, in string) (string, Result) {
 	t.Helper()
 	var out bytes.Buffer
 	r := rewriter{table: table, dst: writer{dst: &out}}
-	for pieces := document.NewSplitter(strings.NewReader(in), nil); ; {
+	for pieces := document.NewSplitter(strings.NewReader(in), MaxDocument, nil); ; {
 		p, err := pieces.Next()
 		if err == io.EOF {
 			if err := r.dst.flush(); err != nil {

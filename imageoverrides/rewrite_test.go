@@ -226,6 +226,35 @@ func TestRewriteSafety(t *testing.T) {
 	}
 }
 
+func TestRewriteUpTo(t *testing.T) {
+	const in = "containers: [{image: nginx}]\n---\na: 0123456789012345678901234\n"
+	var out bytes.Buffer
+	result, err := RewriteUpTo(31, &out, iotest.OneByteReader(strings.NewReader(in)), webTable(t))
+	list := all(err)
+	if len(list) != 1 || list[0].Error() != "line 2, column 1: a document of more than 31 bytes" || list[0].Rule != RuleTooLong || list[0].Reason() != "a document of more than 31 bytes" {
+		t.Errorf("error %v", err)
+	}
+	if out.String() != "containers: [{image: m/web:v2}]\n" || result.Documents != 1 {
+		t.Errorf("written %q, %+v", out.String(), result)
+	}
+	if _, err := RewriteUpTo(33, io.Discard, strings.NewReader(in), webTable(t)); err != nil {
+		t.Errorf("up to its length: %v", err)
+	}
+	if _, err := Rewrite(io.Discard, &endless{}, webTable(t)); err == nil || err.Error() != "line 1, column 1: a document of more than 67108864 bytes" {
+		t.Errorf("an endless document: %v", err)
+	}
+}
+
+// endless is a document without an end.
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = 'a'
+	}
+	return len(b), nil
+}
+
 func TestRewriteReaderAndWriter(t *testing.T) {
 	fault := errors.New("broken")
 	in := strings.Repeat("containers: [{image: nginx}]\n---\n", 10)

@@ -105,12 +105,14 @@ func (s streams) mergeTo(out *output, file string, t imageoverrides.Table) (m me
 	if err := out.join(in); err != nil {
 		return m, err
 	}
-	for pieces := document.NewSplitter(in, nil); ; {
+	for pieces := document.NewSplitter(in, imageoverrides.MaxDocument, nil); ; {
 		piece, err := pieces.Next()
-		if err == io.EOF {
+		switch {
+		case err == io.EOF:
 			return m, nil
-		}
-		if err != nil {
+		case err == document.ErrLimit:
+			return m, fmt.Errorf("%s:%d:1: a document of more than %d bytes", named(file), pieces.Line(), imageoverrides.MaxDocument)
+		case err != nil:
 			return m, err
 		}
 		text, err := m.piece(piece, t)

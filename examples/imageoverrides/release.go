@@ -266,3 +266,25 @@ func equal(a, b *yaml.Node) bool {
 	return a.Kind == b.Kind && a.Tag == b.Tag && a.Value == b.Value && a.Anchor == b.Anchor &&
 		slices.EqualFunc(a.Content, b.Content, equal)
 }
+
+// last returns the last key of that text in a map, and its value: the one that decoding
+// keeps.
+func last(n *yaml.Node, name string) (key, value *yaml.Node) {
+	if n.Kind != yaml.MappingNode {
+		return nil, nil
+	}
+	for i := len(n.Content) - 2; i >= 0; i -= 2 {
+		if behind(n.Content[i]).Value == name {
+			return n.Content[i], behind(n.Content[i+1])
+		}
+	}
+	return nil, nil
+}
+
+// behind returns what an alias stands for, and any other node as it is.
+func behind(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}

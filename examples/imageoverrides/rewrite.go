@@ -146,7 +146,7 @@ func (s streams) rewriteFile(file string, t imageoverrides.Table) (imageoverride
 func manifestError(file string, err error) error {
 	var e *imageoverrides.Error
 	if errors.As(err, &e) {
-		return fmt.Errorf("%s%s: %s", named(file), position(e.Line, e.Column), text(e))
+		return fmt.Errorf("%s%s: %s", named(file), position(e.Line, e.Column), e.Reason())
 	}
 	return err
 }

@@ -10,11 +10,9 @@ import (
 	"io"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	yamljson "sigs.k8s.io/yaml"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
-	"github.com/cozystack/image-overrides/internal/document"
 )
 
 // A source is a table, and where it stood.
@@ -77,8 +75,7 @@ func parse(file string, text []byte) (source, error) {
 			break
 		}
 		src.path = "registries.imageOverrides"
-		table, err = imageoverrides.ParseValues(v)
-		locate(text, err)
+		table, err = imageoverrides.ParseValuesText(text)
 	case nil:
 	default:
 		return source{}, src.shape(fmt.Sprintf("a %T", v))
@@ -152,7 +149,7 @@ func (src source) faults(err error) faults {
 				where += ": " + src.key
 			}
 			where += position(e.Line, e.Column)
-			err = errors.New(text(e))
+			err = errors.New(e.Reason())
 		}
 		lines = append(lines, where+": "+err.Error())
 	}
@@ -164,69 +161,6 @@ func position(line, column int) string {
 		return ""
 	}
 	return fmt.Sprintf(":%d:%d", line, column)
-}
-
-// text is a fault's text without the position that the faults of syntax start with.
-func text(e *imageoverrides.Error) string {
-	return strings.TrimPrefix(e.Error(), fmt.Sprintf("line %d, column %d: ", e.Line, e.Column))
-}
-
-// locate gives the faults of ParseValues, which knows decoded values only, their positions
-// in the text that the values come from: that of the field, or else of the entry, or else of
-// the table.
-func locate(text []byte, err error) {
-	many, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return
-	}
-	parsed, err := document.Parse(text)
-	if err != nil || len(parsed.Roots) == 0 {
-		return
-	}
-	for _, err := range many.Unwrap() {
-		var e *imageoverrides.Error
-		if !errors.As(err, &e) {
-			continue
-		}
-		n := parsed.Roots[0]
-		for _, name := range strings.Split(e.Path, ".") {
-			if _, value := last(n, name); value != nil {
-				n = value
-			}
-		}
-		if e.Entry >= 0 && n.Kind == yaml.SequenceNode && e.Entry < len(n.Content) {
-			n = behind(n.Content[e.Entry])
-		}
-		if key, value := last(n, e.Field); value != nil {
-			n = value
-			if e.Rule == imageoverrides.RuleField {
-				n = key
-			}
-		}
-		e.Line, e.Column = n.Line, n.Column
-	}
-}
-
-// last returns the last key of that text in a map, and its value: the one that decoding
-// keeps.
-func last(n *yaml.Node, name string) (key, value *yaml.Node) {
-	if n.Kind != yaml.MappingNode {
-		return nil, nil
-	}
-	for i := len(n.Content) - 2; i >= 0; i -= 2 {
-		if behind(n.Content[i]).Value == name {
-			return n.Content[i], behind(n.Content[i+1])
-		}
-	}
-	return nil, nil
-}
-
-// behind returns what an alias stands for, and any other node as it is.
-func behind(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode {
-		return n.Alias
-	}
-	return n
 }
 
 // ready reads the table for a command that uses it. A table that check refuses is

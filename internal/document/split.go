@@ -4,6 +4,7 @@ package document
 
 import (
 	"bytes"
+	"errors"
 	"io"
 )
 
@@ -21,6 +22,7 @@ type Piece struct {
 type Splitter struct {
 	src    io.Reader
 	before func() error // called before each read, nil for none
+	limit  int
 
 	buf    []byte
 	start  int // of the piece to come
@@ -31,13 +33,17 @@ type Splitter struct {
 	line   int
 }
 
-// NewSplitter returns a splitter of src. Before each read it calls before, so
-// that what was made of earlier pieces can be written before a read blocks.
-func NewSplitter(src io.Reader, before func() error) *Splitter {
-	return &Splitter{src: src, before: before, line: 1}
+// ErrLimit says that a piece is longer than the splitter's limit.
+var ErrLimit = errors.New("a document is too long")
+
+// NewSplitter returns a splitter of src, for pieces of up to limit bytes. Before each
+// read it calls before, so that what was made of earlier pieces can be written before
+// a read blocks.
+func NewSplitter(src io.Reader, limit int, before func() error) *Splitter {
+	return &Splitter{src: src, limit: limit, before: before, line: 1}
 }
 
-// Next returns the next piece, and io.EOF behind the last one. Another error is
+// Next returns the next piece, and io.EOF behind the last one. Another error is ErrLimit,
 // the reader's, or that of the function before, and comes once the pieces before
 // it are through; what was read of a piece that the error cuts off is not returned.
 func (s *Splitter) Next() (Piece, error) {
@@ -45,8 +51,11 @@ func (s *Splitter) Next() (Piece, error) {
 	for {
 		text := s.buf[s.start:s.end]
 		n, found := cut(text, scanned, s.eof)
-		if found {
+		if found && n <= s.limit {
 			return s.piece(n), nil
+		}
+		if n > s.limit || s.eof && len(text) > s.limit {
+			return Piece{}, ErrLimit
 		}
 		scanned = n
 		switch {
@@ -70,6 +79,9 @@ func (s *Splitter) piece(n int) Piece {
 	s.line += bytes.Count(p.Bytes, []byte("\n"))
 	return p
 }
+
+// Line returns the line on which the next piece starts, from 1.
+func (s *Splitter) Line() int { return s.line }
 
 // fill reads once more.
 func (s *Splitter) fill() {

@@ -51,7 +51,7 @@ func splitPlainly(text string) []string {
 }
 
 func pieces(r io.Reader) (list []string, err error) {
-	s := NewSplitter(r, nil)
+	s := NewSplitter(r, 1<<20, nil)
 	offset, line := 0, 1
 	for {
 		p, err := s.Next()
@@ -90,10 +90,31 @@ func TestSplit(t *testing.T) {
 	})
 }
 
+func TestSplitLimit(t *testing.T) {
+	for _, test := range []struct {
+		text   string
+		pieces int
+		err    error
+	}{
+		{"a: b\n", 1, io.EOF}, {"a: bc\n", 0, ErrLimit}, {"a: b\n---\n", 2, io.EOF}, {"a: b\n---\n\n---\na\n", 2, ErrLimit}, {"a: bc\n---\n", 0, ErrLimit}, {"---\n\n...", 0, ErrLimit},
+	} {
+		s := NewSplitter(iotest.OneByteReader(strings.NewReader(test.text)), 5, nil)
+		n := 0
+		for ; ; n++ {
+			if _, err := s.Next(); err != nil {
+				if err != test.err || n != test.pieces {
+					t.Errorf("%q: %d pieces, then %v; want %d, then %v", test.text, n, err, test.pieces, test.err)
+				}
+				break
+			}
+		}
+	}
+}
+
 // TestSplitMemory: the buffer follows the largest piece, not the stream.
 func TestSplitMemory(t *testing.T) {
 	const piece = "---\na: 0123456789012345678901234567890123456789\n"
-	s := NewSplitter(io.LimitReader(&repeat{text: piece}, 64<<20), nil)
+	s := NewSplitter(io.LimitReader(&repeat{text: piece}, 64<<20), 1<<20, nil)
 	largest := 0
 	for {
 		_, err := s.Next()

