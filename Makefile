@@ -6,7 +6,8 @@ DRAWS ?= 5000
 FUZZTIME ?= 1m
 
 LAWS := $(addprefix github.com/cozystack/image-overrides/,imageoverrides internal/document internal/scan postrender reference)
-FUZZ := imageoverrides/FuzzParse imageoverrides/FuzzParseSecret imageoverrides/FuzzRewrite internal/scan/FuzzScan examples/imageoverrides/FuzzMerge \
+FUZZ := imageoverrides/FuzzParse imageoverrides/FuzzParseSecret imageoverrides/FuzzRewrite \
+	imageoverrides/FuzzRewriteAsKustomize internal/scan/FuzzScan examples/imageoverrides/FuzzMerge \
 	reference/FuzzParse reference/FuzzSplit
 
 .PHONY: test lint bench fuzz
@@ -21,7 +22,9 @@ lint:
 	go vet ./...
 	go tool -modfile=internal/tools/go.mod staticcheck ./...
 
+# Rewrite beside its peers, in one table, and then one benchmark for each verb.
 bench:
+	COMPARE=1 go test ./imageoverrides -run '^TestCompare$$' -v
 	go test ./... -run '^$$' -bench .
 
 fuzz:

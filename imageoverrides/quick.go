@@ -18,12 +18,23 @@ type quick struct {
 	scanner scan.Scanner
 	object  Object
 	kind    []byte // of the object, nil for none
+
+	changes []Change // of the last document
+	edits   []Edit
+}
+
+// forget lets go of what the last document was, and keeps the room.
+func (q *quick) forget() {
+	clear(q.changes[:cap(q.changes)])
+	clear(q.edits[:cap(q.edits)])
+	q.object, q.kind = Object{}, nil
+	q.scanner.Forget()
 }
 
 // document returns the images of a document that the table changes, and the edits that
-// do it. It is not ok where the document has to be parsed.
+// do it, until the next call. It is not ok where the document has to be parsed.
 func (q *quick) document(text []byte, t Table) (changes []Change, edits []Edit, ok bool) {
-	q.kind = nil
+	q.kind, q.changes, q.edits = nil, q.changes[:0], q.edits[:0]
 	if !q.scanner.Scan(text, wanted, q.isDefinition) {
 		return nil, nil, false
 	}
@@ -55,15 +66,20 @@ func (q *quick) document(text []byte, t Table) (changes []Change, edits []Edit, 
 			style = yaml.DoubleQuotedStyle
 		}
 		start, end, after := document.Verbatim(f.Start, f.End, style).Replace(changed)
-		if changes == nil {
+		if len(q.changes) == 0 {
 			q.name(text)
 		}
-		changes = append(changes, Change{
-			Object: q.object, Path: pathOf(f.Path), Old: strings.Clone(old), New: changed, Entries: entries, Offset: int64(start),
+		old = strings.Clone(old)
+		before := old // but for quotes that have to be replaced too
+		if end-start != len(old) {
+			before = string(text[start:end])
+		}
+		q.changes = append(q.changes, Change{
+			Object: q.object, Path: pathOf(f.Path), Old: old, New: changed, Entries: entries, Offset: int64(start),
 		})
-		edits = append(edits, Edit{int64(start), string(text[start:end]), after})
+		q.edits = append(q.edits, Edit{int64(start), before, after})
 	}
-	return changes, edits, true
+	return q.changes, q.edits, true
 }
 
 // definition is the kind that kustomize leaves alone.

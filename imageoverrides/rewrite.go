@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -96,12 +97,16 @@ const MaxDocument = 64 << 20
 
 // RewriteUpTo is [Rewrite] with another limit for the length of a document, in bytes.
 func RewriteUpTo(limit int, dst io.Writer, src io.Reader, t Table) (Result, error) {
-	r := rewriter{table: t, limit: limit, dst: writer{dst: dst}}
+	r := rewriters.Get().(*rewriter)
+	r.table, r.limit, r.result = t, limit, Result{}
+	r.dst.reset(dst)
 	err := r.stream(src)
 	if flushed := r.dst.flush(); flushed != nil {
 		err = flushed
 	}
-	return r.result, err
+	result := r.result
+	r.release()
+	return result, err
 }
 
 // A rewriter does one Rewrite.
@@ -109,14 +114,32 @@ type rewriter struct {
 	table  Table
 	limit  int
 	dst    writer
-	result Result
+	pieces document.Splitter
 	quick  quick
+	result Result
+}
+
+// rewriters are those at rest, for their buffers.
+var rewriters = sync.Pool{New: func() any { return new(rewriter) }}
+
+// release puts the rewriter to rest, unless it has read something large.
+func (r *rewriter) release() {
+	const large = 4 << 20
+	if r.pieces.Buffered() > large {
+		return
+	}
+	r.table, r.result = Table{}, Result{}
+	r.dst.reset(nil)
+	r.pieces.Reset(nil, 0, nil)
+	r.quick.forget()
+	rewriters.Put(r)
 }
 
 // stream rewrites all of src. What it gives back is src's error, or a fault; that of a
 // write comes back from the next one too.
 func (r *rewriter) stream(src io.Reader) error {
-	pieces := document.NewSplitter(src, r.limit, r.dst.flush)
+	pieces := &r.pieces
+	pieces.Reset(src, r.limit, r.dst.flush)
 	for {
 		p, err := pieces.Next()
 		switch {
@@ -223,6 +246,9 @@ type writer struct {
 	buf []byte
 	err error // of the first write that failed; nothing is written after it
 }
+
+// reset makes the writer write to dst, and keeps its buffer.
+func (w *writer) reset(dst io.Writer) { *w = writer{dst: dst, buf: w.buf[:0]} }
 
 // maxGathered is how many bytes are gathered before they are written.
 const maxGathered = 64 << 10

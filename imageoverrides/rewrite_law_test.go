@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 
+	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
 
 	"github.com/cozystack/image-overrides/internal/document"
@@ -29,6 +31,67 @@ func TestRewriteAsKustomize(t *testing.T) {
 		out, _ := rewrite(t, table, in)
 		sameObjects(t, out, want)
 	})
+}
+
+// FuzzRewriteAsKustomize: the same, for whatever the fuzzer makes of the facts, where both accept it.
+func FuzzRewriteAsKustomize(f *testing.F) {
+	for _, fact := range facts(f) {
+		f.Add(fact.In)
+	}
+	for _, test := range notations {
+		f.Add("apiVersion: v1\nkind: Thing\nmetadata: {name: t}\n" + test.in)
+	}
+	overrides := []Override{
+		{Name: "nginx", NewName: "reg.example.org/web", NewTag: "v2"}, {Name: "a.b", NewTag: "v3"}, {Name: "a", NewName: "x/a", Digest: digestA},
+	}
+	table := mustTable(f, overrides...)
+	f.Fuzz(func(t *testing.T, in string) {
+		if len(in) > 1<<12 {
+			return
+		}
+		want, err := kustomize(overrides, in)
+		if err != nil {
+			return // TestKustomizeFacts has what Rewrite does then
+		}
+		var out bytes.Buffer
+		if _, err := Rewrite(&out, strings.NewReader(in), table); err != nil {
+			t.Skip(err) // kustomize ignores what follows a document, whatever it is
+		}
+		got, wanted := imagesOf(out.String()), imagesOf(want)
+		for _, image := range wanted {
+			if !slices.Contains(got, image) {
+				t.Fatalf("%q becomes %q, which lacks %s; kustomize has\n%s", in, out.String(), image, want)
+			}
+		}
+	})
+}
+
+// imagesOf returns the scalars that are called image or reference in a stream.
+func imagesOf(text string) []string {
+	var list []string
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for key, child := range v {
+				if s, ok := child.(string); ok && s != "" && (key == "image" || key == "reference") {
+					list = append(list, s)
+				}
+				walk(child)
+			}
+		case []any:
+			for _, child := range v {
+				walk(child)
+			}
+		}
+	}
+	for d := yaml.NewDecoder(strings.NewReader(text)); ; {
+		var v any
+		if err := d.Decode(&v); err != nil {
+			return list
+		}
+		walk(v)
+	}
 }
 
 // TestRewriteLaws: what holds for every stream and every table.

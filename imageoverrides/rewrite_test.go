@@ -331,12 +331,16 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
+func corpusDir() string {
+	if dir := os.Getenv("CORPUS"); dir != "" {
+		return dir
+	}
+	return filepath.Join("..", "..", "shared", "corpus")
+}
+
 // corpus returns the files of the corpus and its table, or skips the test.
 func corpus(t testing.TB) ([]string, Table) {
-	dir := os.Getenv("CORPUS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "corpus")
-	}
+	dir := corpusDir()
 	text, err := os.ReadFile(filepath.Join(dir, "overrides.yaml"))
 	if err != nil {
 		t.Skipf("there is no corpus: %v", err)

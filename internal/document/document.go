@@ -47,17 +47,51 @@ func lineBreak(b []byte) int {
 // line feed.
 type Lines struct {
 	text   []byte
-	starts []int // of the lines; nil until somebody asks
+	starts []int // of the lines; nil until somebody asks for a place before the last one
 
-	offset, line, column int // the answer before, from which the next may be counted
+	// The last answer, from which the next is counted: the line, where it starts, and
+	// the column of offset.
+	offset, line, start, column int
 }
 
 // NewLines returns the lines of text, which is kept.
-func NewLines(text []byte) *Lines { return &Lines{text: text} }
+func NewLines(text []byte) *Lines {
+	l := &Lines{text: text, line: 1, column: 1}
+	if bytes.HasPrefix(text, byteOrderMark) {
+		l.offset = len(byteOrderMark)
+	}
+	return l
+}
 
 // Position returns the line and the column of the byte at offset, both from 1. The column
 // counts characters; a byte order mark at the start is none.
 func (l *Lines) Position(offset int) (line, column int) {
+	offset = min(offset, len(l.text))
+	switch {
+	case offset < l.start: // back in an earlier line
+		l.goTo(offset)
+	case offset < l.offset: // back in this line
+		l.offset, l.column = l.start, 1
+	}
+	if l.offset == 0 && bytes.HasPrefix(l.text, byteOrderMark) {
+		l.offset = len(byteOrderMark)
+	}
+	if offset <= l.offset {
+		return l.line, l.column
+	}
+	passed := l.text[l.offset:offset]
+	if n := bytes.Count(passed, []byte("\n")); n > 0 {
+		l.line += n
+		l.start = l.offset + bytes.LastIndexByte(passed, '\n') + 1
+		passed, l.column = l.text[l.start:offset], 1
+	}
+	l.offset = offset
+	l.column += utf8.RuneCount(passed)
+	return l.line, l.column
+}
+
+// goTo moves to the start of the line that has offset.
+func (l *Lines) goTo(offset int) {
 	if l.starts == nil {
 		l.starts = []int{0}
 		for i, b := range l.text {
@@ -66,24 +100,12 @@ func (l *Lines) Position(offset int) (line, column int) {
 			}
 		}
 	}
-	head := 0
-	if bytes.HasPrefix(l.text, byteOrderMark) {
-		head = len(byteOrderMark)
-	}
-	offset = max(head, min(offset, len(l.text)))
 	line, found := slices.BinarySearch(l.starts, offset)
 	if found {
 		line++
 	}
-	from, column := l.starts[line-1], 1
-	if line == l.line && l.offset <= offset {
-		from, column = l.offset, l.column
-	} else if from == 0 {
-		from = head
-	}
-	column += utf8.RuneCount(l.text[from:offset])
-	l.offset, l.line, l.column = offset, line, column
-	return line, column
+	l.line, l.start = line, l.starts[line-1]
+	l.offset, l.column = l.start, 1
 }
 
 // Blank reports whether text holds no document: nothing but white space,

@@ -205,6 +205,9 @@ func blank(b []byte) int {
 func (s Scalar) Replace(value string) (start, end int, text string) {
 	switch s.style {
 	case yaml.DoubleQuotedStyle:
+		if IsPlain(value) {
+			return s.inner[0], s.inner[1], value
+		}
 		quoted := Quote(value)
 		return s.inner[0], s.inner[1], quoted[1 : len(quoted)-1]
 	case yaml.SingleQuotedStyle:

@@ -40,8 +40,18 @@ var ErrLimit = errors.New("a document is too long")
 // read it calls before, so that what was made of earlier pieces can be written before
 // a read blocks.
 func NewSplitter(src io.Reader, limit int, before func() error) *Splitter {
-	return &Splitter{src: src, limit: limit, before: before, line: 1}
+	s := new(Splitter)
+	s.Reset(src, limit, before)
+	return s
 }
+
+// Reset makes the splitter as NewSplitter does, but for its buffer, which it keeps.
+func (s *Splitter) Reset(src io.Reader, limit int, before func() error) {
+	*s = Splitter{src: src, limit: limit, before: before, line: 1, buf: s.buf}
+}
+
+// Buffered returns the size of the splitter's buffer.
+func (s *Splitter) Buffered() int { return len(s.buf) }
 
 // Next returns the next piece, and io.EOF behind the last one. Another error is ErrLimit,
 // the reader's, or that of the function before, and comes once the pieces before
@@ -148,14 +158,16 @@ func cut(text []byte, scanned int, eof bool) (n int, found bool) {
 
 // indexMarker finds the first line feed with three dashes or three dots behind it.
 func indexMarker(text []byte) int {
-	dashes := bytes.Index(text, []byte("\n---"))
-	if dashes >= 0 {
-		text = text[:dashes]
+	for at := 0; ; {
+		i := bytes.IndexByte(text[at:], '\n')
+		if i < 0 || len(text)-(at+i) < len("\n---") {
+			return -1
+		}
+		at += i + 1
+		if c := text[at]; (c == '-' || c == '.') && text[at+1] == c && text[at+2] == c {
+			return at - 1
+		}
 	}
-	if dots := bytes.Index(text, []byte("\n...")); dots >= 0 {
-		return dots
-	}
-	return dashes
 }
 
 // directives reports whether text is the head of a document: at least one

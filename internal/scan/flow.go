@@ -2,6 +2,8 @@
 
 package scan
 
+import "bytes"
+
 // flow reads a map or a list in flow style, JSON included.
 func (d document) flow() bool {
 	list := d.text[d.pos] == '['
@@ -15,12 +17,7 @@ func (d document) flow() bool {
 	}
 	top := len(d.levels) - 1
 	d.blanks()
-	if d.next() == closing {
-		d.pos++
-		d.levels = d.levels[:top]
-		return true
-	}
-	for {
+	for d.next() != closing {
 		var key []byte
 		if list {
 			d.levels[top].step.Index++
@@ -35,18 +32,16 @@ func (d document) flow() bool {
 			return false
 		}
 		d.blanks()
-		switch d.next() {
-		case ',':
+		if d.next() == ',' {
 			d.pos++
 			d.blanks()
-		case closing:
-			d.pos++
-			d.levels = d.levels[:top]
-			return true
-		default:
+		} else if d.next() != closing {
 			return false
 		}
 	}
+	d.pos++
+	d.levels = d.levels[:top]
+	return true
 }
 
 // flowKey reads a key, its colon, and the white space behind.
@@ -132,9 +127,28 @@ func (s *Scanner) after() byte {
 	return 0
 }
 
-// blanks moves behind spaces and line breaks.
+// blanks moves behind spaces, line breaks, and comments with white space in front.
 func (s *Scanner) blanks() {
-	for s.pos < len(s.text) && (s.text[s.pos] == ' ' || s.text[s.pos] == '\n') {
-		s.pos++
+	for s.pos < len(s.text) {
+		switch s.text[s.pos] {
+		case ' ':
+			s.pos++
+		case '\n':
+			if s.marker(s.pos + 1) {
+				return
+			}
+			s.pos++
+		case '#':
+			if before := s.text[s.pos-1]; before != ' ' && before != '\n' {
+				return
+			}
+			comment, _, found := bytes.Cut(s.text[s.pos:], []byte("\n"))
+			if !found || !printable(comment) {
+				return
+			}
+			s.pos += len(comment)
+		default:
+			return
+		}
 	}
 }

@@ -146,7 +146,9 @@ func (d document) doubleQuoted(key []byte) bool {
 			i += n - 1
 			verbatim = false
 		case c == '\n' || c == '\t':
-			verbatim = false
+			if verbatim = false; c == '\n' && d.marker(i+1) {
+				return false
+			}
 		case c < ' ' || c == 0x7F:
 			return false
 		case c >= utf8.RuneSelf:
@@ -203,7 +205,9 @@ func (d document) singleQuoted(key []byte) bool {
 			d.pos = i + 1
 			return d.found(key, start, i, SingleQuoted, verbatim)
 		case c == '\n' || c == '\t':
-			verbatim = false
+			if verbatim = false; c == '\n' && d.marker(i+1) {
+				return false
+			}
 		case c < ' ' || c == 0x7F:
 			return false
 		case c >= utf8.RuneSelf:

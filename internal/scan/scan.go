@@ -10,7 +10,7 @@
 // kinds of text. So each rule here is the parser's rule, or narrower.
 //
 // Declined are anchors, aliases, tags, explicit keys, directives, tabs outside of quotes and
-// blocks, carriage returns, comments in flow style, and keys with spaces or escapes.
+// blocks, carriage returns, and keys with spaces or escapes.
 package scan
 
 import "bytes"
@@ -81,6 +81,14 @@ func (s *Scanner) Scan(text []byte, wanted func(depth int, key []byte) bool, sto
 		at += n
 	}
 	return true
+}
+
+// Forget lets go of the text of the last Scan, and keeps the room for the next.
+func (s *Scanner) Forget() {
+	clear(s.Fields[:cap(s.Fields)])
+	clear(s.steps[:cap(s.steps)])
+	clear(s.levels[:cap(s.levels)])
+	s.text = nil
 }
 
 // document has the functions of one Scan.
@@ -238,6 +246,9 @@ func (d document) key() (key []byte, end int) {
 	default:
 		return nil, 0
 	}
+	if string(key) == "..." {
+		return nil, 0 // the end of a document, perhaps
+	}
 	for n < len(rest) && rest[n] == ' ' {
 		n++
 	}
@@ -309,6 +320,13 @@ func (d document) found(key []byte, start, end int, style Style, verbatim bool) 
 		d.done = true
 	}
 	return true
+}
+
+// marker reports whether a document's start or end is at an offset, at the start of a line.
+func (s *Scanner) marker(at int) bool {
+	rest := s.text[at:]
+	return len(rest) >= 3 && (string(rest[:3]) == "---" || string(rest[:3]) == "...") &&
+		(len(rest) == 3 || rest[3] == ' ' || rest[3] == '\t' || rest[3] == '\n')
 }
 
 // spaces moves behind spaces.

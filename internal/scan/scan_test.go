@@ -92,15 +92,15 @@ var known = []string{
 	"image: 'a'\nb: 'it''s'\nc: \"x\\n\\u00e9\\x41\\\n  y\"\nimage2: \"z\"\n", "a: b c\n  d\n\n  e # c\nimage: f # g\n# h\n  # i\n", "\"image\": a\n'kind': b\n",
 	"a: {}\nb: []\nc: {image: d, e: [f, {image: 'g'}, \"h\"]}\n", `{"image":"a","b":[1,true,null,{"image":"c"}],"d":{}}`, "{image: a,\n  b: [c,\n d]}\n", "[{image: a b:c/d@e}]",
 	"a:\n  - b: c\n    image: d\n\n  - image: e\nf:\n- image: g\nimage: h\n", "a: -1\nb: --c\nd: $(E)\nf: ~\nimage: é:1\n", "# c\n\nkind: A\nimage: b\n",
-	"a: x#y\nimage: b:c\n", "a:   # c\n  image: b\n", "- # c\n  image: b\n", "a:\n  {}\nimage:\n  # c\n  'b'\nc:\n  |\n  d\n-\n"[:38], "image:\n  b\n- \n"[:11], "-\n  image :\n    b\n", "\"a\" : b\nimage : c\n", "-\n b\n-\n  - image: c\n", "a: \"b\n  c\n\n d\"\nimage: e\n",
+	"a: x#y\nimage: b:c\n", "a:   # c\n  image: b\n", "- # c\n  image: b\n", "a:\n  {}\nimage:\n  # c\n  'b'\nc:\n  |\n  d\n-\n"[:38], "image:\n  b\n- \n"[:11], "-\n  image :\n    b\n", "\"a\" : b\nimage : c\n", "-\n b\n-\n  - image: c\n", "a: [b,]\nc: {d: e, }\n", "a: [ # c\n  b, # d\n  {image: e}] # f\n", "a: \"b\n  c\n\n d\"\nimage: e\n",
 }
 
 // declined are texts that Scan leaves to the YAML parser.
 var declined = []string{
 	"", "# c\n", "a", "a: &b c\n", "a: *b\n", "a: !!str b\n", "? a\n: b\n", "%YAML 1.1\n---\na: b\n", "---\na: b\n", "a:\nb\n", "a:\n  b\n  c: d\n", "a: b: c\n", "a: b:\n", "a:b\n", " a: b\n",
 	"a:\n   b: c\n  d: e\n", "a: b\n  c: d\n", "\ta: b\n", "a:\tb\n", "a: b\tc\n", "a: b\r\n", "image: |-\n  a\n", "image: \"\\x61\"\n", "image: 'it''s'\n", "image: a\n  b\n",
-	"a: [b\n", "a: {b}\n", "a: [b,]\n", "a: [b: c]\n", "{a: b}\n{c: d}\n", "a: 'b\n", "a: \"\\q\"\n", "a: \"\\ud800\"\n", "a: \x01\n", "a: \u0085\n", "a: \xff\n", "a: b # c\n  d\n", "a: 'b' c\n",
-	"a: 'b'#c\n", "a: |2\n   b\n", "a: |\n  b\n c: d\n", "a: |\n    \n  b\n", "a: @b\n", "a: `b\n", "- a\nb: c\n", "a: b\n- c\n", "a: |#\n b\n", "a b: c\n", "<<: a\n", "a: ? b\n", "a: - b\n", "[a]: b\n",
+	"a: [b\n", "a: {b}\n", "a: [,]\n", "a: [b,,]\n", "a: [b: c]\n", "{a: b}\n{c: d}\n", "a: 'b\n", "a: \"\\q\"\n", "a: \"\\ud800\"\n", "a: \x01\n", "a: \u0085\n", "a: \xff\n", "a: b # c\n  d\n", "a: 'b' c\n",
+	"a: 'b'#c\n", "a: |2\n   b\n", "a: |\n  b\n c: d\n", "a: |\n    \n  b\n", "a: @b\n", "a: `b\n", "- a\nb: c\n", "a: b\n- c\n", "a: |#\n b\n", "a b: c\n", "<<: a\n", "... : a\n", "a: \"b\n... c\"\n", "a: 'b\n---\n'\n", "a: [b,\n---\n]\n", "a: [\n... ]\n", "a: ? b\n", "a: - b\n", "[a]: b\n",
 }
 
 func TestKnown(t *testing.T) {
@@ -137,9 +137,9 @@ func TestStop(t *testing.T) {
 func genText() *rapid.Generator[string] {
 	value := rapid.SampledFrom([]string{
 		"a", "nginx:1", "a b", "'a'", "\"a\"", "'a''b'", "\"\\n\"", "\"\\x61\"", "\"a\n   b\"", "'a\n  b'", "a\n    b", "a\n  b", "a # c", "a #c\n    b", "a: b", "a:", "#", "|", "|-", ">", "|+", "|2", "| # c",
-		"|\n    a\n   b", "|\n      a\n\n     b\n      c", ">-\n\n     a", "|\n\n\n", "|\n \n      a", "{}", "[]", "{image: a}", "[a, b]", "[{image: a},\n {image: b}]", "{\"a\":\"b\",\"image\":1}", "{a: [b, {c: d}]}", "[a\n b]", "{a}", "[a,]",
+		"|\n    a\n   b", "|\n      a\n\n     b\n      c", ">-\n\n     a", "|\n\n\n", "|\n \n      a", "{}", "[]", "{image: a}", "[a, b]", "[{image: a},\n {image: b}]", "{\"a\":\"b\",\"image\":1}", "{a: [b, {c: d}]}", "[a\n b]", "{a}", "[a,]", "{image: a,}", "[a,,b]", "[,]",
 		"&x a", "*x", "!!str a", "-1", "--x", "- a", "? a", ": a", "-", "é", "\u2028", "\u0085", "\x7f", "a\tb", "\ta", "~", "null", "@a", "`a", "%a", "a%", "\"a", "'a", "a'b", "a\"b", "a{b", "{a", "a, b", "\"a\" b", "\"a\":", "<<", "=", "a\n\n      b # c", "a\n# c\n    b",
-		"\"\\ud83d\\ude00\"", "\"\\/\"", "\"a\\\n  b\"", "[a: b]", "{a: b: c}", "{image: a b}", "[--a, -1]", "{image: -}", "[a#b]", "[a #b\n]", "{a: 'b''c'}", "a\r", "[\ta]", "{image:\n a}", "[a, b]\n", "{'image':a}", "{image:a}", "{image: a:b}", "{image: a::b}", "{image: :a}",
+		"\"\\ud83d\\ude00\"", "\"\\/\"", "\"a\\\n  b\"", "[a: b]", "{a: b: c}", "[a, # c\n b]", "[ # c\n a # d\n, b\n # e\n]", "{a: # c\n b, # d\n image: e}", "[a,# c\n b]", "{image # c\n: a}", "[# c\n]", "{a: b # c\n}", "{image: a b}", "[--a, -1]", "{image: -}", "[a#b]", "[a #b\n]", "{a: 'b''c'}", "a\r", "[\ta]", "{image:\n a}", "[a, b]\n", "{'image':a}", "{image:a}", "{image: a:b}", "{image: a::b}", "{image: :a}",
 	})
 	key := rapid.SampledFrom([]string{"a", "b", "image", "kind", "\"image\"", "'image'", "a b", "a.b/c-d", "?", "<<", "\"im\\x61ge\"", "1", "é", "-a", "a:b", "", "\"a'b\"", "'a\"b'", "image ", "&x image"})
 	line := rapid.Custom(func(t *rapid.T) string {
