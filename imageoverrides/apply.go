@@ -7,7 +7,11 @@ import "github.com/cozystack/image-overrides/reference"
 // Apply returns what becomes of an image of a container, and the indexes of the entries
 // that apply to it, in their order. It does what kustomize 5.8.1 does: each entry in turn is
 // compared with what the entries before it made of the image, so that a→b and b→c
-// give c. NewName replaces the name and keeps tag and digest; NewTag replaces the tag
+// give c. An entry is for images whose name is its own, before a tag of kustomize's
+// characters ([a-zA-Z0-9_.{}-]) and a sha256 digest, either or both, and to the end. An image
+// with another digest is left alone. As in kustomize, where a name is a regular
+// expression, a dot in a name stands for any character; other expressions are
+// understood too, but [Table.Lint] calls them errors. NewName replaces the name and keeps tag and digest; NewTag replaces the tag
 // and drops a digest; Digest replaces the digest and drops a tag; both write both.
 //
 // Entries may apply and give the image as it was. Where none applies, and for an

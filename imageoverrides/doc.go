@@ -31,7 +31,7 @@
 //
 // Nothing here asks a registry, a cluster or a file system. Images that kustomize does not
 // reach (in env, args, ConfigMaps, or split into repository and tag) stay as they
-// are, and are not reported. There are no patterns: one entry is for one image name.
+// are, and are not reported. Patterns are not supported: one entry is for one image name.
 //
 // # Compatibility
 //

@@ -3,6 +3,8 @@
 package imageoverrides
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -85,13 +87,16 @@ func (n *newImage) below(step int) string {
 	return b.String()
 }
 
-// scalars edits the images that stand in the text.
+// scalars edits the images that stand in the text, in the order of the text.
 func (e *editor) scalars() {
+	var inText []*newImage
 	for i := range e.images {
-		image := &e.images[i]
-		if image.alias() >= 0 {
-			continue
+		if e.images[i].alias() < 0 {
+			inText = append(inText, &e.images[i])
 		}
+	}
+	slices.SortFunc(inText, func(a, b *newImage) int { return before(a.node, b.node) })
+	for _, image := range inText {
 		s, ok := e.text.Scalar(image.node)
 		if !ok {
 			e.fail(image.node, "the bytes of image "+strconv.Quote(image.node.Value)+" cannot be told apart; write it on one line, without folding")
@@ -101,6 +106,11 @@ func (e *editor) scalars() {
 		image.change.Offset = int64(start)
 		e.edit(start, end, text)
 	}
+}
+
+// before compares the places of two nodes of a text.
+func before(a, b *yaml.Node) int {
+	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 }
 
 func (e *editor) edit(start, end int, text string) {
@@ -136,6 +146,7 @@ func (e *editor) aliases(doc *yaml.Node) {
 		}
 	}
 	offsets := make(map[*yaml.Node]int64)
+	room := maxInlined
 	for _, alias := range aliases {
 		start, end, ok := e.text.Alias(alias)
 		if !ok {
@@ -146,10 +157,10 @@ func (e *editor) aliases(doc *yaml.Node) {
 		if maps.Equal(behind[alias], within[alias.Alias]) {
 			continue
 		}
-		f := flow{images: behind[alias]}
+		f := flow{images: behind[alias], room: room}
 		f.write(alias.Alias, "")
-		if f.nodes > maxAliased {
-			e.fail(alias, "aliases stand for more than "+strconv.Itoa(maxAliased)+" values")
+		if room -= f.text.Len(); f.nodes > maxAliased || room < 0 {
+			e.fail(alias, fmt.Sprintf("aliases stand for more than %d values, or %d bytes of text", maxAliased, maxInlined))
 			return
 		}
 		e.edit(start, end, f.text.String())
@@ -161,6 +172,9 @@ func (e *editor) aliases(doc *yaml.Node) {
 		}
 	}
 }
+
+// maxInlined is how many bytes may be written in place of a document's aliases.
+const maxInlined = 4 << 20
 
 func add(m map[*yaml.Node]map[string]string, n *yaml.Node, way, image string) {
 	if m[n] == nil {
@@ -185,15 +199,20 @@ type flow struct {
 	text   strings.Builder
 	images map[string]string // new images, by their ways in the value
 	nodes  int
+	room   int // for text, in bytes
 }
 
 func (f *flow) write(n *yaml.Node, at string) {
-	if f.nodes++; f.nodes > maxAliased {
+	if f.nodes++; f.nodes > maxAliased || f.text.Len() > f.room {
 		return
 	}
 	n = resolve(n)
-	if n.Style&yaml.TaggedStyle != 0 {
+	tagged := n.Style&yaml.TaggedStyle != 0
+	switch {
+	case tagged && strings.HasPrefix(n.Tag, "!"):
 		f.text.WriteString(n.Tag + " ")
+	case tagged:
+		f.text.WriteString("!<" + n.Tag + "> ")
 	}
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -222,9 +241,9 @@ func (f *flow) write(n *yaml.Node, at string) {
 		switch {
 		case changed:
 			f.text.WriteString(document.Plain(image))
-		case plain && n.Value == "":
+		case plain && n.Value == "" && n.Tag == "!!null":
 			f.text.WriteString("null")
-		case plain && !strings.ContainsAny(n.Value, "\n,[]{}"):
+		case plain && n.Value != "" && n.Value[0] != ':' && !strings.ContainsAny(n.Value, "\n,[]{}?"):
 			f.text.WriteString(n.Value) // whatever it is to which version of YAML
 		default:
 			f.text.WriteString(document.Quote(n.Value))

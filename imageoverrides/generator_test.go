@@ -230,7 +230,7 @@ func (g *generator) containers() *tree {
 	for range rapid.IntRange(0, 3).Draw(g.t, "containers") {
 		c := (&tree{what: "container"}).set("name", str("c"))
 		if g.one(5) {
-			c.set("args", seq(str("--image=nginx:v1"), g.image()))
+			c.set("args", seq(str(g.pick("--image=nginx:v1", "--url=http://x/?a=b", "?x", ":x", "a ? b", "a:?b", "x, y", "{}", "a b", "#", "n", "1e3", "*", "-", "a: b")), g.image()))
 		}
 		switch {
 		case g.one(20):
@@ -312,6 +312,8 @@ func (g *generator) block(v *tree, indent int) string {
 		return " " + prefix + "|\n" + pad + "  " + strings.ReplaceAll(strings.TrimSuffix(v.text, "\n"), "\n", "\n"+pad+"  ") + "\n"
 	}
 	switch printable := strings.TrimSpace(v.text) == v.text && v.text != ""; {
+	case strings.HasPrefix(v.text, "--") && g.one(2):
+		return " " + prefix + v.text + "\n" // plain, which it can be here
 	case printable && g.one(10):
 		return " " + prefix + g.pick("|-", ">-") + "\n" + pad + "  " + v.text + "\n"
 	case printable && document.IsPlain(v.text) && g.one(12):

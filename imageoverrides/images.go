@@ -3,6 +3,7 @@
 package imageoverrides
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,6 +127,9 @@ func (p *path) key(key string) {
 	p.WriteString(key)
 }
 
+// maxDepth is how deep maps and lists may stand in each other.
+const maxDepth = 1000
+
 // maxAliased is how many nodes the aliases of a document may stand for.
 const maxAliased = 1 << 17
 
@@ -133,6 +137,7 @@ const maxAliased = 1 << 17
 type finder struct {
 	images  []image
 	object  *Object
+	depth   int                 // of the trail
 	aliased int                 // nodes under aliases so far
 	open    map[*yaml.Node]bool // what the aliases on the trail stand for
 	fault   *nodeFault
@@ -204,6 +209,11 @@ func (f *finder) inside(t *trail, visit func(*yaml.Node)) {
 	if f.fault != nil {
 		return
 	}
+	if f.depth++; f.depth > maxDepth {
+		f.fault = &nodeFault{n, fmt.Sprintf("more than %d maps and lists in each other", maxDepth)}
+		return
+	}
+	defer func() { f.depth-- }()
 	if len(f.open) > 0 || n.Kind == yaml.AliasNode {
 		if f.aliased++; f.aliased > maxAliased {
 			f.fault = &nodeFault{n, "aliases stand for more than " + strconv.Itoa(maxAliased) + " values"}
@@ -308,25 +318,22 @@ const mergeTag = "!!merge"
 
 // lookup returns the value of a map's field, behind aliases and merge keys, or nil.
 func lookup(n *yaml.Node, key string) *yaml.Node {
-	return find(n, key, func(*yaml.Node) bool { return true }, maxMerges)
+	return find(n, key, func(*yaml.Node) bool { return true }, nil)
 }
 
 // value returns the text of a map's field, or "" where it is not there, null, or no scalar.
 func value(n *yaml.Node, key string) string {
-	v := find(n, key, func(v *yaml.Node) bool { return v.Kind == yaml.ScalarNode && v.Tag != "!!null" }, maxMerges)
+	v := find(n, key, func(v *yaml.Node) bool { return v.Kind == yaml.ScalarNode && v.Tag != "!!null" }, nil)
 	if v == nil {
 		return ""
 	}
 	return v.Value
 }
 
-// maxMerges is how many merge keys, one in another, find goes through.
-const maxMerges = 100
-
 // find returns the first value of that key that fits: of the map's own, or else of those
-// merged into it.
-func find(n *yaml.Node, key string, fits func(*yaml.Node) bool, merges int) *yaml.Node {
-	if n.Kind != yaml.MappingNode || merges == 0 {
+// merged into it. It passes over the maps that it has seen, of which nil is none.
+func find(n *yaml.Node, key string, fits func(*yaml.Node) bool, seen map[*yaml.Node]bool) *yaml.Node {
+	if n.Kind != yaml.MappingNode || seen[n] {
 		return nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -338,12 +345,16 @@ func find(n *yaml.Node, key string, fits func(*yaml.Node) bool, merges int) *yam
 		if n.Content[i].Tag != mergeTag {
 			continue
 		}
+		if seen == nil {
+			seen = make(map[*yaml.Node]bool)
+		}
+		seen[n] = true
 		maps := []*yaml.Node{n.Content[i+1]}
 		if from := resolve(maps[0]); from.Kind == yaml.SequenceNode {
 			maps = from.Content
 		}
 		for _, m := range maps {
-			if v := find(resolve(m), key, fits, merges-1); v != nil {
+			if v := find(resolve(m), key, fits, seen); v != nil {
 				return v
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -16,16 +17,17 @@ import (
 // in which the name itself is an expression. In the name of an image the dot is the
 // only special character, and stands for any character. The index finds the
 // entries of such names by their length, and in a map by their text, once for each
-// arrangement of dots that the table has for that length: registries have a few
-// of these, however many images there are.
+// arrangement of dots that the table has for that length. Registries have a few
+// of these, however many images there are; a table made for it has more.
 //
-// Names with other special characters, which Lint calls errors, are compiled and tried
-// one by one. A name that does not compile matches nothing; Flux fails on it.
+// Names with other special characters, which Lint calls errors, are compiled when
+// they are first needed and tried one by one. A name that does not compile, and one of
+// more than maxPattern bytes, matches nothing; Flux fails on the first.
 
 // index finds the entries that match an image.
 type index struct {
-	byLength []*names  // literal names, by length in characters; nil for none
-	patterns []pattern // other names, in the order of the table
+	byLength []*names   // literal names, by length in characters; nil for none
+	patterns []*pattern // other names, in the order of the table
 }
 
 // names are names of one length.
@@ -35,8 +37,22 @@ type names struct {
 }
 
 type pattern struct {
-	entry int
-	re    *regexp.Regexp
+	entry   int
+	name    string
+	compile sync.Once
+	re      *regexp.Regexp // nil for one that matches nothing
+}
+
+// maxPattern is more than an image name may have.
+const maxPattern = 512
+
+func (p *pattern) matches(image string) bool {
+	p.compile.Do(func() {
+		if len(p.name) <= maxPattern {
+			p.re, _ = regexp.Compile("^" + p.name + afterNames)
+		}
+	})
+	return p.re != nil && p.re.MatchString(image)
 }
 
 const (
@@ -48,9 +64,7 @@ func newIndex(overrides []Override) index {
 	var x index
 	for i, o := range overrides {
 		if strings.ContainsAny(o.Name, special) || !utf8.ValidString(o.Name) {
-			if re, err := regexp.Compile("^" + o.Name + afterNames); err == nil {
-				x.patterns = append(x.patterns, pattern{i, re})
-			}
+			x.patterns = append(x.patterns, &pattern{entry: i, name: o.Name})
 			continue
 		}
 		length := utf8.RuneCountInString(o.Name)
@@ -86,16 +100,24 @@ func dotPlaces(name string) []int {
 
 // next returns the first entry from entry from on that matches the image, or -1.
 func (x *index) next(image string, from int) int {
+	best := x.literal(image, from)
+	for _, p := range x.patterns {
+		if best >= 0 && p.entry > best {
+			break
+		}
+		if p.entry >= from && p.matches(image) {
+			return p.entry
+		}
+	}
+	return best
+}
+
+// literal is next among the entries with literal names.
+func (x *index) literal(image string, from int) int {
 	best := -1
 	for _, end := range nameEnds(image) {
 		if end >= 0 {
 			best = earlier(best, x.named(image[:end], from))
-		}
-	}
-	for _, p := range x.patterns {
-		if p.entry >= from && p.re.MatchString(image) {
-			best = earlier(best, p.entry)
-			break
 		}
 	}
 	return best

@@ -164,7 +164,7 @@ func rewrite(t tester, table Table, in string) (string, Result) {
 	var out bytes.Buffer
 	result, err := Rewrite(&out, strings.NewReader(in), table)
 	if err != nil {
-		t.Fatalf("%v in\n%s", err, in)
+		t.Fatalf("%v in\n%.4000s", err, in)
 	}
 	return out.String(), result
 }

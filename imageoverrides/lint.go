@@ -148,20 +148,17 @@ func (l *linter) outcome(i int, o Override) {
 
 // spellings judges an entry beside the others that have its image or its target.
 func (l *linter) spellings(i int, o Override, byImage map[string]int, byTarget map[Override]int) {
-	image, err := reference.Parse(o.Name)
-	if err != nil {
+	if reference.CheckName(o.Name) != nil {
 		return
 	}
-	same := -1
-	canonical := image.Canonical().Name()
+	canonical := canonicalName(o.Name)
 	if first, ok := byImage[canonical]; ok {
-		same = first
 		l.find(SeverityWarning, RuleSameImage, i, "name", "%q is the image of entry %d in another spelling; see that both say the same", o.Name, first)
 	} else {
 		byImage[canonical] = i
 		var missing []string
 		for _, s := range dockerHub(canonical) {
-			if l.table.index.next(s, 0) < 0 {
+			if l.table.index.literal(s, 0) < 0 {
 				missing = append(missing, s)
 			}
 		}
@@ -173,12 +170,21 @@ func (l *linter) spellings(i int, o Override, byImage map[string]int, byTarget m
 	if o.NewName == "" {
 		return
 	}
-	target := Override{NewName: o.NewName, NewTag: o.NewTag, Digest: o.Digest}
+	target := Override{NewName: canonicalName(o.NewName), NewTag: o.NewTag, Digest: o.Digest}
 	if first, ok := byTarget[target]; !ok {
 		byTarget[target] = i
-	} else if first != same {
+	} else if canonicalName(l.table.overrides[first].Name) != canonical { // spellings of one image should have one target
 		l.find(SeverityWarning, RuleSameTarget, i, "newName", "%q and entry %d become the same image; see that both are meant", o.Name, first)
 	}
+}
+
+// canonicalName spells a name out, or returns it as it is if it is none.
+func canonicalName(name string) string {
+	image, err := reference.Parse(name)
+	if err != nil {
+		return name
+	}
+	return image.Canonical().Name()
 }
 
 // dockerHub returns every spelling of an image of Docker Hub, whose canonical name is
@@ -203,9 +209,9 @@ func (l *linter) chains() {
 	for i := range l.table.overrides {
 		o := &l.table.overrides[i]
 		outcome := o.replace(o.Name)
-		j := x.next(outcome, 0)
+		j := x.literal(outcome, 0) // what other names match is told as an error
 		if j == i {
-			j = x.next(outcome, i+1)
+			j = x.literal(outcome, i+1)
 		}
 		if j >= 0 {
 			l.feeds[i] = j

@@ -57,6 +57,11 @@ func TestLint(t *testing.T) {
 			`warning same-image 2 name: "index.docker.io/bitnami/redis" is the image of entry 0 in another spelling; see that both say the same`}},
 		{"one target", []Override{renamed("quay.io/a", "quay.io/x"), renamed("quay.io/b", "quay.io/x"), {Name: "quay.io/c", NewName: "quay.io/x", NewTag: "v1"}}, []string{
 			`warning same-target 1 newName: "quay.io/b" and entry 0 become the same image; see that both are meant`}},
+		{"three spellings, two with one target", []Override{renamed("bitnami/redis", "quay.io/a"), renamed("docker.io/bitnami/redis", "quay.io/b"), renamed("index.docker.io/bitnami/redis", "quay.io/b")}, []string{
+			`warning same-image 1 name: "docker.io/bitnami/redis" is the image of entry 0 in another spelling; see that both say the same`,
+			`warning same-image 2 name: "index.docker.io/bitnami/redis" is the image of entry 0 in another spelling; see that both say the same`}},
+		{"one target, spelled in two ways", []Override{renamed("quay.io/a", "library/x"), renamed("quay.io/b", "docker.io/x")}, []string{
+			`warning same-target 1 newName: "quay.io/b" and entry 0 become the same image; see that both are meant`}},
 		{"no change", []Override{renamed("quay.io/a", "quay.io/a")}, []string{
 			`warning no-change 0 newName: newName is the name itself, and nothing else is set; drop the entry`}},
 		{"the name itself, and a tag", []Override{{Name: "quay.io/a", NewName: "quay.io/a", NewTag: "v1"}}, nil},

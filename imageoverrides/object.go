@@ -7,8 +7,8 @@ import "slices"
 // RewriteObject gives the images of an object in memory the names that the table says, as
 // [Rewrite] does with its manifest, and returns what it changed. The object is what
 // unstructured.Unstructured holds: maps of type map[string]any, lists of type []any, and
-// strings, numbers, booleans and nil. It is changed in place, but for its maps and lists
-// nothing of it is kept; values of other types are left alone.
+// strings, numbers, booleans and nil. It is changed in place. Only strings are taken
+// for images: a manifest's image: true is text to Rewrite, and a boolean here.
 //
 // The changes come in the order of paths whose keys are sorted. Their Document, Offset, Line
 // and Column are 0. A nil or empty object, an unknown and an empty table give nil.

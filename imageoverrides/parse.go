@@ -7,7 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 	yamljson "sigs.k8s.io/yaml"
@@ -17,6 +20,7 @@ import (
 
 const (
 	listPath  = "overrides"
+	valuesKey = "registries"
 	secretKey = "values.yaml"
 )
 
@@ -47,7 +51,7 @@ func Parse(data []byte) (Table, error) {
 // of the types that Helm's decoding gives; those that other decoders give
 // (map[any]any, integers, json.Number) are understood. Nothing of values is kept or changed.
 func ParseValues(values map[string]any) (Table, error) {
-	return readAt(values, "registries", "imageOverrides", nil)
+	return readAt(values, valuesKey, "imageOverrides", nil)
 }
 
 // ParseValuesText is [ParseValues] for the text of a chart's values file, which is read as Helm
@@ -58,7 +62,7 @@ func ParseValuesText(data []byte) (Table, error) {
 	if err != nil {
 		return Table{}, err
 	}
-	return readAt(values, "registries", "imageOverrides", data)
+	return readAt(values, valuesKey, "imageOverrides", data)
 }
 
 // ParseSecret reads the table from the data of the Secret that the chart writes, at
@@ -83,7 +87,7 @@ func ParseSecret(data map[string][]byte) (Table, error) {
 // decodeMap decodes text that must be a map, or empty. What is the name of the text.
 func decodeMap(what string, text []byte) (map[string]any, error) {
 	v, err := decode(text)
-	if err != nil || empty(v) {
+	if err != nil || v == nil {
 		return nil, err
 	}
 	values, ok := v.(map[string]any)
@@ -93,30 +97,19 @@ func decodeMap(what string, text []byte) (map[string]any, error) {
 	return values, nil
 }
 
-// readAt reads the table under two keys of values. Where text is given, values were decoded from it.
+// readAt reads the table under two keys of values. Where text is given, values were decoded from
+// it. What is under the first must be a map or null; in a chart's values, it may also be
+// anything else that Helm counts as empty.
 func readAt(values map[string]any, outer, inner string, text []byte) (Table, error) {
-	m, f := field(values, outer)
-	if f != nil {
+	m, ok := asMap(values[outer])
+	if !ok && values[outer] != nil && !(outer == valuesKey && empty(values[outer])) {
+		f := notMap(outer, values[outer])
 		if text != nil {
 			f.locate(text, outer)
 		}
 		return Table{}, faults{f}
 	}
 	return read(m[inner], outer+"."+inner, text)
-}
-
-// field returns the map under a key of values. A key that is not there, or holds
-// what Helm counts as empty, is an empty map.
-func field(values map[string]any, key string) (map[string]any, *Error) {
-	v := values[key]
-	if empty(v) {
-		return nil, nil
-	}
-	m, ok := asMap(v)
-	if !ok {
-		return nil, notMap(key, v)
-	}
-	return m, nil
 }
 
 func notMap(path string, v any) *Error {
@@ -152,15 +145,18 @@ func (c *checker) result(overrides []Override, text []byte) (Table, error) {
 // decode reads text as Helm reads values. JSON is read as JSON, since YAML 1.1 lacks some
 // of its escapes.
 func decode(text []byte) (v any, err error) {
-	if json.Valid(text) {
+	if json.Valid(text) && utf8.Valid(text) && !hasLoneSurrogate(text) {
 		if err := json.Unmarshal(text, &v); err == nil {
 			return v, nil
 		}
 	}
-	// A second document would be passed over silently.
-	if bytes.Contains(text, []byte("\n---")) || bytes.Contains(text, []byte("\n...")) {
+	// Decoding stops behind the first document, whatever follows.
+	if manyDocuments.Match(text) {
 		parsed, err := document.Parse(text)
-		if err == nil && len(parsed.Roots) > 1 {
+		if err != nil {
+			return nil, faults{syntaxFault(text, err)}
+		}
+		if len(parsed.Roots) > 1 {
 			at, _ := parsed.Offset(parsed.Roots[1])
 			line, column := document.NewLines(text).Position(at)
 			return nil, faults{textFault(RuleDocument, line, column, "a second document; the table must be in the only one")}
@@ -171,6 +167,20 @@ func decode(text []byte) (v any, err error) {
 	}
 	return v, nil
 }
+
+// manyDocuments matches texts that may hold more than one document, or something behind it.
+var manyDocuments = regexp.MustCompile(`[\n\r\x{85}\x{2028}\x{2029}](---|\.\.\.)`)
+
+// hasLoneSurrogate reports whether JSON has an escaped half of a character, which
+// encoding/json would replace silently. It may be wrong about a backslash that is escaped.
+func hasLoneSurrogate(text []byte) bool {
+	return bytes.Contains(text, []byte(`\u`)) && surrogate.Match(surrogatePair.ReplaceAll(text, nil))
+}
+
+var (
+	surrogate     = regexp.MustCompile(`\\u[dD][89a-fA-F]`)
+	surrogatePair = regexp.MustCompile(`\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`)
+)
 
 // syntaxFault is the fault of text that does not decode, with the position at which
 // parsing stops. What parses and still does not decode (aliases without
@@ -200,41 +210,55 @@ func (f faults) locate(text []byte, keys ...string) {
 	}
 	table := parsed.Roots[0]
 	for _, key := range keys {
-		_, value := child(table, key)
-		if value == nil {
+		at, ok := placesOf(table)[key]
+		if !ok || table.Kind != yaml.MappingNode {
 			break
 		}
-		table = value
+		table = resolve(table.Content[at+1])
 	}
-	lines := document.NewLines(text)
-	for _, e := range f {
+	nodes := make([]*yaml.Node, len(f))
+	entry, places := -1, map[string]int(nil) // of the entry before
+	for i, e := range f {
 		n := table
 		if e.Entry >= 0 && n.Kind == yaml.SequenceNode && e.Entry < len(n.Content) {
-			n = resolve(n.Content[e.Entry])
-		}
-		if key, value := child(n, e.Field); value != nil {
-			n = value
-			if e.Rule == RuleField {
-				n = key
+			n = n.Content[e.Entry]
+			if e.Rule != RuleDuplicate { // which the alias is, not what it stands for
+				n = resolve(n)
 			}
 		}
-		at, _ := parsed.Offset(n)
-		e.Line, e.Column = lines.Position(at)
+		if e.Field != "" && n.Kind == yaml.MappingNode {
+			if e.Entry != entry || places == nil {
+				entry, places = e.Entry, placesOf(n)
+			}
+			if at, ok := places[e.Field]; ok && e.Rule == RuleField {
+				n = n.Content[at]
+			} else if ok {
+				n = resolve(n.Content[at+1])
+			}
+		}
+		nodes[i] = n
+	}
+	// In the order of the text, in which places are found fastest.
+	order := make([]int, len(f))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return before(nodes[a], nodes[b]) })
+	lines := document.NewLines(text)
+	for _, i := range order {
+		at, _ := parsed.Offset(nodes[i])
+		f[i].Line, f[i].Column = lines.Position(at)
 	}
 }
 
-// child returns the last key of that text in a map, and its value: the one that
-// decoding keeps.
-func child(n *yaml.Node, name string) (key, value *yaml.Node) {
-	if n.Kind != yaml.MappingNode {
-		return nil, nil
+// placesOf returns where the keys of a map are among its children: the last of each, which
+// is the one that decoding keeps.
+func placesOf(n *yaml.Node) map[string]int {
+	places := make(map[string]int, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		places[resolve(n.Content[i]).Value] = i
 	}
-	for i := len(n.Content) - 2; i >= 0; i -= 2 {
-		if resolve(n.Content[i]).Value == name {
-			return n.Content[i], resolve(n.Content[i+1])
-		}
-	}
-	return nil, nil
+	return places
 }
 
 // resolve returns what an alias stands for, and any other node as it is.

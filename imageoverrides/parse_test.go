@@ -73,12 +73,20 @@ var badTables = []struct {
 	{"an entry behind an alias", "- &a {name: a, newTag: 5}\n- *a\n", []string{
 		`1:24 string overrides 0 "newTag": overrides[0].newTag must be a string, got float64; quote it`,
 		`1:24 string overrides 1 "newTag": overrides[1].newTag must be a string, got float64; quote it`,
-		`1:13 duplicate overrides 1 "name": overrides[1]: "a" is listed twice`}},
+		`2:3 duplicate overrides 1 "name": overrides[1]: "a" is listed twice`}},
 	{"no YAML", "- name: a\n  newTag: b: c\n", []string{
 		`2:12 syntax  -1 "": line 2, column 12: mapping values are not allowed in this context`}},
 	{"no YAML, a bracket left open", "- name: [a\n", []string{
 		`1:10 syntax  -1 "": line 1, column 10: did not find expected ',' or ']'`}},
 	{"no text", "- name: \"\xff\"\n", []string{`1:10 syntax  -1 "": line 1, column 10: byte 0xff is not UTF-8`}},
+	{"a second document that is broken", "- name: a\n  newTag: b\n---\n[c\n", []string{
+		`4:2 syntax  -1 "": line 4, column 2: did not find expected ',' or ']'`}},
+	{"two documents, for old computers", "- name: a\r  newTag: b\r---\r- name: c\r  newTag: d\r", []string{
+		`1:27 document  -1 "": line 1, column 27: a second document; the table must be in the only one`}},
+	{"JSON with half a character", `[{"name":"a\ud800","newTag":"b"}]`, []string{
+		`1:1 syntax  -1 "": line 1, column 1: found invalid Unicode character escape code`}},
+	{"JSON that is no UTF-8", "[{\"name\":\"a\xff\",\"newTag\":\"b\"}]", []string{
+		`1:12 syntax  -1 "": line 1, column 12: byte 0xff is not UTF-8`}},
 	{"two documents", "- name: a\n  newTag: b\n---\n- name: c\n  newTag: d\n", []string{
 		`4:1 document  -1 "": line 4, column 1: a second document; the table must be in the only one`}},
 }
@@ -113,6 +121,9 @@ func TestParseSecretFaults(t *testing.T) {
 		{"another key", map[string][]byte{"values.yml": []byte("{}")}, `0:0 secret  -1 "": the Secret has no key "values.yaml"`},
 		{"values that are no map", secret("[a]"), `1:1 values values.yaml -1 "": values.yaml must be a map, got slice`},
 		{"values that are text", secret("# values\nx"), `2:1 values values.yaml -1 "": values.yaml must be a map, got string`},
+		{"values that are an empty list", secret("[]"), `1:1 values values.yaml -1 "": values.yaml must be a map, got slice`},
+		{"values that are false", secret("false"), `1:1 values values.yaml -1 "": values.yaml must be a map, got bool`},
+		{"_cluster is an empty list", secret("_cluster: []"), `1:11 values _cluster -1 "": _cluster must be a map, got slice`},
 		{"_cluster is no map", secret("a: b\n_cluster: x\n"), `2:11 values _cluster -1 "": _cluster must be a map, got string`},
 		{"no list", secret(head + "    a: b\n"), `4:5 list _cluster.image-overrides -1 "": _cluster.image-overrides must be a list, got map`},
 		{"no name", secret(head + "  - newTag: b\n"), `4:5 name-required _cluster.image-overrides 0 "name": _cluster.image-overrides[0]: name is required`},
@@ -138,6 +149,7 @@ func secret(values string) map[string][]byte { return map[string][]byte{"values.
 
 func TestParseValuesTextFaults(t *testing.T) {
 	for _, test := range []struct{ why, text, want string }{
+		{"an empty list", "[]", `1:1 values values -1 "": values must be a map, got slice`},
 		{"no map", "\n- a\n", `2:1 values values -1 "": values must be a map, got slice`},
 		{"registries are no map", "registries: x\n", `1:13 values registries -1 "": registries must be a map, got string`},
 		{"no list", "registries:\n  imageOverrides: 5\n", `2:19 list registries.imageOverrides -1 "": registries.imageOverrides must be a list, got float64`},
@@ -165,7 +177,7 @@ func TestStates(t *testing.T) {
 			t.Errorf("ParseSecret with %q: %v, known %v", text, err, table.Known())
 		}
 	}
-	for _, values := range []string{"", "{}", "a: b", "_cluster:", "_cluster: {}", "_cluster: {a: b}", "_cluster: ''"} {
+	for _, values := range []string{"", "{}", "a: b", "_cluster:", "_cluster: {}", "_cluster: {a: b}", "null", "# c"} {
 		if table, err := ParseSecret(secret(values)); err != nil || !table.Known() || table.Len() != 0 {
 			t.Errorf("ParseSecret with %q: %v, known %v", values, err, table.Known())
 		}
@@ -409,7 +421,7 @@ func TestAliasBomb(t *testing.T) {
 // goodTables are the tables that the fuzzers start with, beside the bad ones.
 var goodTables = []string{
 	"", "[]", "- name: a\n  newTag: v1\n", "- {name: a, newName: b, digest: " + digestA + "}\n",
-	`[{"name":"a","newTag":"b"}]`, "- &x {name: a, newTag: b}\n- {<<: *x, name: c}\n",
+	`[{"name":"a","newTag":"b"}]`, `[{"name":"a\ud83d\ude00","newTag":"b\\ud800"}]`, "- &x {name: a, newTag: b}\n- {<<: *x, name: c}\n",
 }
 
 // wellFormed checks what holds for every outcome of parsing text.

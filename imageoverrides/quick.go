@@ -23,6 +23,9 @@ type quick struct {
 	edits   []Edit
 }
 
+// room returns how many values there is room for.
+func (q *quick) room() int { return cap(q.changes) + cap(q.edits) + q.scanner.Room() }
+
 // forget lets go of what the last document was, and keeps the room.
 func (q *quick) forget() {
 	clear(q.changes[:cap(q.changes)])
@@ -49,11 +52,11 @@ func (q *quick) document(text []byte, t Table) (changes []Change, edits []Edit, 
 		if list {
 			return nil, nil, false // its items are objects of their own
 		}
-		twice, reached := reach(f.Path)
-		if !reached || f.Start == f.End {
+		twice, _ := reach(f.Path)
+		if f.Start == f.End && f.Style == scan.Plain {
 			continue
 		}
-		old := unsafe.String(&text[f.Start], f.End-f.Start) // for the table to look at, no longer
+		old := unsafe.String(unsafe.SliceData(text[f.Start:]), f.End-f.Start) // for the table to look at, no longer
 		changed, entries := t.apply(old, twice)
 		if changed == old {
 			continue
@@ -85,16 +88,27 @@ func (q *quick) document(text []byte, t Table) (changes []Change, edits []Edit, 
 // definition is the kind that kustomize leaves alone.
 const definition = "CustomResourceDefinition"
 
-// wanted tells package scan the fields that matter: those that may be images, and those that
-// an object is known by.
-func wanted(depth int, key []byte) bool {
+// wanted tells package scan the fields that matter: those that kustomize takes for images, in
+// an object of its own or in an item of a list, and those that an object is known by.
+func wanted(path []scan.Step) bool {
+	key := path[len(path)-1].Key
+	if mayBeImage(key) {
+		for len(path) > 2 && string(path[0].Key) == "items" && path[1].Key == nil {
+			if _, reached := reach(path[2:]); reached {
+				return true
+			}
+			path = path[2:]
+		}
+		_, reached := reach(path)
+		return reached
+	}
 	switch string(key) {
 	case "apiVersion", "kind":
-		return depth == 1
+		return len(path) == 1
 	case "name", "namespace":
-		return depth == 2
+		return len(path) == 2 && string(path[0].Key) == "metadata"
 	}
-	return mayBeImage(key)
+	return false
 }
 
 // mayBeImage reports whether kustomize reaches fields of that name.
@@ -131,7 +145,7 @@ func (q *quick) name(text []byte) {
 		switch {
 		case len(f.Path) == 1 && string(f.Path[0].Key) == "apiVersion":
 			q.object.APIVersion = string(value)
-		case len(f.Path) != 2 || string(f.Path[0].Key) != "metadata":
+		case len(f.Path) != 2:
 		case string(f.Path[1].Key) == "namespace":
 			q.object.Namespace = string(value)
 		case string(f.Path[1].Key) == "name":

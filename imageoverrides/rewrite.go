@@ -13,9 +13,10 @@ import (
 	"github.com/cozystack/image-overrides/internal/document"
 )
 
-// A Result says what Rewrite did, as far as it came.
+// A Result says what Rewrite did, as far as it came. Where dst fails, it counts what was
+// ready to be written, up to 64 KiB more than was.
 type Result struct {
-	Documents int      // how many documents were passed on, empty ones not counted
+	Documents int      // how many documents were passed on, empty ones not counted; JSON values in a row that were not parsed are one
 	Bytes     int64    // how many bytes of src were passed on, changed or not
 	Changes   []Change // the images that changed, in the order of src; nil for none
 	Edits     []Edit   // the bytes that changed, in the order of src; nil for none
@@ -80,7 +81,8 @@ func (o Object) String() string {
 // a field is not what it expects (strings in containers), Rewrite does its work
 // and leaves that field alone.
 //
-// Text that is neither YAML nor JSON is an error with line and column, a list of one
+// A CustomResourceDefinition is passed on without a look at what is behind its kind. Other
+// text that is neither YAML nor JSON is an error with line and column, a list of one
 // [*Error]; the documents before it were written, and nothing of it or after it. An error of
 // src or dst is returned as it is. The result is filled in all cases. Empty input
 // gives an empty result.
@@ -95,7 +97,8 @@ func Rewrite(dst io.Writer, src io.Reader, t Table) (Result, error) {
 // API server takes.
 const MaxDocument = 64 << 20
 
-// RewriteUpTo is [Rewrite] with another limit for the length of a document, in bytes.
+// RewriteUpTo is [Rewrite] with another limit for the length of a document, in bytes. The
+// separator line in front of a document counts. With a limit of 0 every document is too long.
 func RewriteUpTo(limit int, dst io.Writer, src io.Reader, t Table) (Result, error) {
 	r := rewriters.Get().(*rewriter)
 	r.table, r.limit, r.result = t, limit, Result{}
@@ -124,8 +127,7 @@ var rewriters = sync.Pool{New: func() any { return new(rewriter) }}
 
 // release puts the rewriter to rest, unless it has read something large.
 func (r *rewriter) release() {
-	const large = 4 << 20
-	if r.pieces.Buffered() > large {
+	if r.pieces.Buffered() > 4<<20 || r.quick.room() > 4<<10 {
 		return
 	}
 	r.table, r.result = Table{}, Result{}

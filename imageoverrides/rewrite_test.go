@@ -45,6 +45,13 @@ var notations = []struct{ why, in, out string }{
 	{"an image that is used where it is not reached", "containers: [{image: &i nginx, env: [*i]}, {image: *i}]\n", "containers: [{image: &i m/web:v2, env: [nginx]}, {image: *i}]\n"},
 	{"containers used twice", "containers: &c\n- image: nginx\ninitContainers: *c\nother: *c\n", "containers: &c\n- image: m/web:v2\ninitContainers: *c\nother: [{image: nginx}]\n"},
 	{"a merge key", "b: &b {image: nginx, n: 5, t: ~, u: , s: \"5\", !!str v: a b}\ncontainers:\n- <<: *b\n  name: x\n", "b: &b {image: nginx, n: 5, t: ~, u: , s: \"5\", !!str v: a b}\ncontainers:\n- <<: {image: m/web:v2, n: 5, t: ~, u: null, s: \"5\", !!str v: a b}\n  name: x\n"},
+	{"odd text behind an alias", "x: &c {args: 0}\ny: &d\n  image: nginx\n  args: [a]\n  b:\n  - --url=http://x/?a=b\n  - ?x\n  - :x\n  - a ? b\n  - a:?b\n  - x, y\n  ?z: w\ncontainers:\n- *d\n",
+		"x: &c {args: 0}\ny: &d\n  image: nginx\n  args: [a]\n  b:\n  - --url=http://x/?a=b\n  - ?x\n  - :x\n  - a ? b\n  - a:?b\n  - x, y\n  ?z: w\ncontainers:\n- {image: m/web:v2, args: [a], b: [\"--url=http://x/?a=b\", \"?x\", \":x\", \"a ? b\", \"a:?b\", \"x, y\"], \"?z\": w}\n"},
+	{"tags behind an alias", "y: &d {image: nginx, a: !!str , b: !<tag:x.org,2000:y> z, c: !l [d], e: !!null , f: !!str 5}\ncontainers:\n- *d\n",
+		"y: &d {image: nginx, a: !!str , b: !<tag:x.org,2000:y> z, c: !l [d], e: !!null , f: !!str 5}\ncontainers:\n- {image: m/web:v2, a: !!str \"\", b: !<tag:x.org,2000:y> z, c: !l [d], e: !!null null, f: !!str 5}\n"},
+	{"image volumes of a list's items", "kind: List\nitems:\n- {spec: {volumes: [{image: {reference: nginx}}]}}\n- {spec: {containers: {image: nginx}}}\n- {kind: CustomResourceDefinition, spec: {containers: [{image: nginx}]}}\n- image: nginx\n",
+		"kind: List\nitems:\n- {spec: {volumes: [{image: {reference: m/web:v2}}]}}\n- {spec: {containers: {image: m/web:v2}}}\n- {kind: CustomResourceDefinition, spec: {containers: [{image: nginx}]}}\n- image: nginx\n"},
+	{"a definition, which is not looked at behind its kind", "kind: CustomResourceDefinition\n\t: [}\x01\n---\ncontainers: [{image: nginx}]\n", "kind: CustomResourceDefinition\n\t: [}\x01\n---\ncontainers: [{image: m/web:v2}]\n"},
 	{"a merge key that the map overrides", "b: &b {image: nginx}\ncontainers:\n- <<: *b\n  image: redis\n", "b: &b {image: nginx}\ncontainers:\n- <<: *b\n  image: redis\n"},
 	{"a key twice", "containers: [{image: nginx, image: nginx:1}]\n", "containers: [{image: m/web:v2, image: m/web:v2}]\n"},
 	{"numbers for keys", "1: a\ncontainers: [{image: nginx, 2: b}]\n", "1: a\ncontainers: [{image: m/web:v2, 2: b}]\n"},
@@ -208,6 +215,9 @@ func TestRewriteSafety(t *testing.T) {
 	for _, test := range []struct{ why, in, want string }{
 		{"aliases of aliases", bomb, "aliases stand for more than 131072 values"},
 		{"merges of merges", merges, "aliases stand for more than 131072 values"},
+		{"lists in lists in lists", deepLists(2000), "more than 1000 maps and lists in each other"},
+		{"text behind aliases", "a: &a {b: '" + strings.Repeat("x", 1<<20) + "', image: nginx}\ncontainers: [" + strings.Repeat("*a , ", 10) + "]\n", "aliases stand for more than 131072 values, or 4194304 bytes of text"},
+		{"merges for the kind", mergeLadder(40), "aliases stand for more than 131072 values"},
 		{"brackets", strings.Repeat("[", 20000), "exceeded max depth of 10000"},
 		{"brackets in JSON", `{"a":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + "}", "exceeded max depth of 10000"},
 		{"lists in lists", strings.Repeat("- ", 20000) + "a", "exceeded max depth of 10000"},
@@ -220,10 +230,36 @@ func TestRewriteSafety(t *testing.T) {
 		}
 		t.Logf("%s: %v", test.why, time.Since(start))
 	}
-	deep := strings.Repeat("[", 5000) + "{containers: [{image: nginx}]}" + strings.Repeat("]", 5000)
-	if out, result := rewrite(t, webTable(t), deep); len(result.Changes) != 1 || out == deep {
-		t.Error("what is not too deep is not rewritten")
+	deep := func(n int) string {
+		return strings.Repeat("[", n) + "{containers: [{image: nginx}]}" + strings.Repeat("]", n)
 	}
+	for _, n := range []int{10, 490, 900} {
+		if out, result := rewrite(t, webTable(t), deep(n)); len(result.Changes) != 1 || out == deep(n) {
+			t.Errorf("%d lists in each other are not rewritten", n)
+		}
+	}
+	// Small texts whose images have long paths, or many of them.
+	for why, in := range map[string]string{
+		"images that nothing reaches": strings.Repeat("[", 400) + strings.Repeat("{image: nginx},", 20000) + strings.Repeat("]", 400),
+		"keys in the wrong order":     "{containers: [" + strings.Repeat("{<<: {image: nginx}, containers: [{image: nginx}]}, ", 4000) + "]}",
+	} {
+		start := time.Now()
+		rewrite(t, webTable(t), in)
+		t.Logf("%s: %v", why, time.Since(start))
+	}
+}
+
+func deepLists(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+
+// mergeLadder is a map that merges another twice, which merges another twice.
+func mergeLadder(n int) string {
+	var b strings.Builder
+	b.WriteString("x0: &x0 {y: 1}\n")
+	for i := range n {
+		fmt.Fprintf(&b, "x%d: &x%d {<<: [*x%d, *x%d]}\n", i+1, i+1, i, i)
+	}
+	fmt.Fprintf(&b, "<<: [*x%d, *x%d]\ncontainers: [{image: nginx}]\n", n, n)
+	return b.String()
 }
 
 func TestRewriteUpTo(t *testing.T) {

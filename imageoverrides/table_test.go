@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 )
 
 func mustTable(t testing.TB, overrides ...Override) Table {
@@ -112,4 +114,22 @@ overrides[2]: "a:b" is listed twice`
 	if err := Validate(nil); err != nil {
 		t.Errorf("Validate(nil): %v", err)
 	}
+}
+
+// TestOddNames: names that are large or many as expressions cost nothing until they are
+// needed, and are tried only as far as an image name may reach.
+func TestOddNames(t *testing.T) {
+	var overrides []Override
+	for i := range 100 {
+		overrides = append(overrides, Override{Name: strings.Repeat(fmt.Sprintf(".{%d}", 1000-i), 1000), NewTag: "v1"})
+	}
+	start := time.Now()
+	table := mustTable(t, append(overrides, Override{Name: "a+", NewTag: "v1"})...)
+	if image, entries := table.Apply("aaa"); image != "aaa:v1" || !slices.Equal(entries, []int{100}) {
+		t.Errorf("%q by %v", image, entries)
+	}
+	if n := len(table.Lint()); n != 101 {
+		t.Errorf("%d findings", n)
+	}
+	t.Log(time.Since(start))
 }

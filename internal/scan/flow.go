@@ -20,13 +20,13 @@ func (d document) flow() bool {
 	for d.next() != closing {
 		var key []byte
 		if list {
-			d.levels[top].step.Index++
+			d.path[top].Index++
 		} else {
 			var ok bool
 			if key, ok = d.flowKey(); !ok {
 				return false
 			}
-			d.levels[top].step.Key = key
+			d.path[top].Key = key
 		}
 		if !d.flowValue(key) {
 			return false
@@ -40,7 +40,7 @@ func (d document) flow() bool {
 		}
 	}
 	d.pos++
-	d.levels = d.levels[:top]
+	d.pop()
 	return true
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package scan finds the scalars under some keys of a YAML or JSON document without
-// building its tree, a hundred times faster than the YAML parser does.
+// building its tree.
 //
 // It knows the YAML that programs and people write manifests in: block style with simple
 // keys, scalars in every notation, flow style. What it does not know, or what may be no
@@ -44,6 +44,7 @@ type Scanner struct {
 	text   []byte
 	pos    int
 	levels []level
+	path   []Step // one for each level
 	steps  []Step // of the paths of Fields
 	sizes  []int  // the length of each path, while steps may still move
 	done   bool
@@ -54,7 +55,6 @@ type Scanner struct {
 type level struct {
 	column int // in bytes, from 0; -1 in flow style
 	list   bool
-	step   Step
 }
 
 // maxKey is shorter than what YAML allows for a key on one line.
@@ -63,13 +63,14 @@ const maxKey = 512
 // maxLevels is how many maps and lists may stand in each other.
 const maxLevels = 500
 
-// Scan finds the fields of the one document that text holds whose keys are wanted. It
+// Scan finds the fields of the one document that text holds whose paths are wanted. It
 // returns false where it declines the text; Fields are then of no use.
 //
 // As soon as a scalar of the outermost map has been read and stop says so, Scan is done:
 // the rest of the text is not looked at, and Fields are those so far. stop may be nil.
-func (s *Scanner) Scan(text []byte, wanted func(depth int, key []byte) bool, stop func(key, value []byte, plain bool) bool) bool {
+func (s *Scanner) Scan(text []byte, wanted func(path []Step) bool, stop func(key, value []byte, plain bool) bool) bool {
 	s.Fields, s.steps, s.sizes, s.levels = s.Fields[:0], s.steps[:0], s.sizes[:0], s.levels[:0]
+	s.path = s.path[:0]
 	s.text, s.pos, s.wait, s.done = text, 0, false, false
 	d := document{s, wanted, stop}
 	if !d.lines() {
@@ -83,18 +84,21 @@ func (s *Scanner) Scan(text []byte, wanted func(depth int, key []byte) bool, sto
 	return true
 }
 
+// Room returns how many fields and steps the scanner keeps room for.
+func (s *Scanner) Room() int { return cap(s.Fields) + cap(s.steps) }
+
 // Forget lets go of the text of the last Scan, and keeps the room for the next.
 func (s *Scanner) Forget() {
 	clear(s.Fields[:cap(s.Fields)])
 	clear(s.steps[:cap(s.steps)])
-	clear(s.levels[:cap(s.levels)])
+	clear(s.path[:cap(s.path)])
 	s.text = nil
 }
 
 // document has the functions of one Scan.
 type document struct {
 	*Scanner
-	wanted func(depth int, key []byte) bool
+	wanted func(path []Step) bool
 	stop   func(key, value []byte, plain bool) bool
 }
 
@@ -146,8 +150,7 @@ func (d document) line(start int) bool {
 		return false
 	}
 	for d.dash() {
-		top := &d.levels[len(d.levels)-1]
-		top.step.Index++
+		d.path[len(d.path)-1].Index++
 		d.pos++
 		d.spaces()
 		d.wait = true
@@ -176,7 +179,7 @@ func (d document) own(column int) bool {
 	if !d.wait || d.levels[len(d.levels)-1].column >= column {
 		return false
 	}
-	return d.value(d.levels[len(d.levels)-1].step.Key)
+	return d.value(d.path[len(d.path)-1].Key)
 }
 
 // dash reports whether an item of a list starts here.
@@ -190,7 +193,7 @@ func (d document) dash() bool {
 func (d document) open(column int, list bool) bool {
 	closed := false
 	for len(d.levels) > 0 && d.levels[len(d.levels)-1].column > column {
-		d.levels = d.levels[:len(d.levels)-1]
+		d.pop()
 		closed = true
 	}
 	wait := d.wait && !closed
@@ -208,13 +211,19 @@ func (d document) open(column int, list bool) bool {
 		return wait && d.push(column, true)
 	}
 	// A key behind such a list. The list itself may end only here.
-	d.levels = d.levels[:len(d.levels)-1]
+	d.pop()
 	return len(d.levels) > 0 && d.levels[len(d.levels)-1].column == column && !d.levels[len(d.levels)-1].list
 }
 
 func (s *Scanner) push(column int, list bool) bool {
-	s.levels = append(s.levels, level{column: column, list: list, step: Step{Index: -1}})
+	s.levels = append(s.levels, level{column: column, list: list})
+	s.path = append(s.path, Step{Index: -1})
 	return len(s.levels) <= maxLevels
+}
+
+func (s *Scanner) pop() {
+	s.levels = s.levels[:len(s.levels)-1]
+	s.path = s.path[:len(s.path)-1]
 }
 
 // key returns the key at the position, without quotes, and the offset behind its colon. The
@@ -271,7 +280,7 @@ func first(b []byte) byte {
 
 // entry reads the value of a key, from behind its colon on.
 func (d document) entry(key []byte, end int) bool {
-	d.levels[len(d.levels)-1].step.Key = key
+	d.path[len(d.path)-1].Key = key
 	d.pos = end
 	d.spaces()
 	if d.pos == len(d.text) || d.text[d.pos] == '\n' || d.text[d.pos] == '#' {
@@ -299,7 +308,7 @@ func (d document) value(key []byte) bool {
 
 // want reports whether the field with that key at the position is wanted.
 func (d document) want(key []byte) bool {
-	return key != nil && d.wanted(len(d.levels), key)
+	return key != nil && d.wanted(d.path)
 }
 
 // found notes a scalar, and reports whether it is one that Scan can give to the byte
@@ -312,11 +321,9 @@ func (d document) found(key []byte, start, end int, style Style, verbatim bool) 
 		return false
 	}
 	d.Fields = append(d.Fields, Field{Start: start, End: end, Style: style})
-	for i := range d.levels {
-		d.steps = append(d.steps, d.levels[i].step)
-	}
-	d.sizes = append(d.sizes, len(d.levels))
-	if len(d.levels) == 1 && d.stop != nil && d.stop(key, d.text[start:end], style == Plain) {
+	d.steps = append(d.steps, d.path...)
+	d.sizes = append(d.sizes, len(d.path))
+	if len(d.path) == 1 && d.stop != nil && d.stop(key, d.text[start:end], style == Plain) {
 		d.done = true
 	}
 	return true

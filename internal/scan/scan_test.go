@@ -13,7 +13,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-func wanted(_ int, key []byte) bool { return string(key) == "image" || string(key) == "kind" }
+func wanted(path []Step) bool { return wantedKey(string(path[len(path)-1].Key)) }
+
+func wantedKey(key string) bool { return key == "image" || key == "kind" }
 
 // parsed finds the fields in the tree of the YAML parser: path, notation and value.
 func parsed(text []byte) (fields []string, err error) {
@@ -38,7 +40,7 @@ func parsed(text []byte) (fields []string, err error) {
 			for i := 0; i < len(n.Content); i += 2 {
 				key, value := n.Content[i], n.Content[i+1]
 				at := path + "/" + key.Value
-				if value.Kind == yaml.ScalarNode && wanted(0, []byte(key.Value)) && (value.Value != "" || value.Style != 0) {
+				if value.Kind == yaml.ScalarNode && wantedKey(key.Value) && (value.Value != "" || value.Style != 0) {
 					fields = append(fields, fmt.Sprintf("%s %d %q", at, value.Style, value.Value))
 				}
 				walk(value, at)
