@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -246,4 +247,27 @@ func BenchmarkApply(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestConcurrently: a table serves many goroutines. The race detector has the last word.
+func TestConcurrently(t *testing.T) {
+	table := mustTable(t, append(manyOverrides(100), Override{Name: "a+", NewTag: "v1"}, Override{Name: "nginx", NewName: "m/web"})...)
+	var done sync.WaitGroup
+	for range 8 {
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			for range 50 {
+				if image, _ := table.Apply("aa:v2"); image != "aa:v1" {
+					t.Errorf("Apply gives %q", image)
+				}
+				var out strings.Builder
+				if _, err := Rewrite(&out, strings.NewReader("containers: [{image: nginx}]\n"), table); err != nil || out.String() != "containers: [{image: m/web}]\n" {
+					t.Errorf("Rewrite gives %q, %v", out.String(), err)
+				}
+				table.Lint()
+			}
+		}()
+	}
+	done.Wait()
 }

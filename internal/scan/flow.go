@@ -84,10 +84,8 @@ func (d document) flowValue(key []byte) bool {
 	switch c := d.next(); {
 	case c == '[' || c == '{':
 		return d.flow()
-	case c == '"':
-		return d.doubleQuoted(key)
-	case c == '\'':
-		return d.singleQuoted(key)
+	case c == '"' || c == '\'':
+		return d.quoted(key)
 	case class[c]&flowFirst != 0 || c == '-' && class[d.after()]&(flowFirst|flowNext) != 0:
 		return d.flowPlain(key)
 	}

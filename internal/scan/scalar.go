@@ -129,16 +129,23 @@ func (d document) further() bool {
 	}
 }
 
-// doubleQuoted reads a scalar in double quotes, over as many lines as it has.
-func (d document) doubleQuoted(key []byte) bool {
+// quoted reads a scalar in quotes, over as many lines as it has.
+func (d document) quoted(key []byte) bool {
+	quote, style := d.text[d.pos], DoubleQuoted
+	if quote == '\'' {
+		style = SingleQuoted
+	}
 	start := d.pos + 1
 	verbatim := true
 	for i := start; i < len(d.text); i++ {
 		switch c := d.text[i]; {
-		case c == '"':
+		case c == quote && style == SingleQuoted && i+1 < len(d.text) && d.text[i+1] == quote:
+			i++
+			verbatim = false
+		case c == quote:
 			d.pos = i + 1
-			return d.found(key, start, i, DoubleQuoted, verbatim)
-		case c == '\\':
+			return d.found(key, start, i, style, verbatim)
+		case c == '\\' && style == DoubleQuoted:
 			n := escape(d.text[i:])
 			if n == 0 {
 				return false
@@ -190,35 +197,6 @@ func isHex(b []byte) bool {
 		}
 	}
 	return true
-}
-
-// singleQuoted reads a scalar in single quotes, over as many lines as it has.
-func (d document) singleQuoted(key []byte) bool {
-	start := d.pos + 1
-	verbatim := true
-	for i := start; i < len(d.text); i++ {
-		switch c := d.text[i]; {
-		case c == '\'' && i+1 < len(d.text) && d.text[i+1] == '\'':
-			i++
-			verbatim = false
-		case c == '\'':
-			d.pos = i + 1
-			return d.found(key, start, i, SingleQuoted, verbatim)
-		case c == '\n' || c == '\t':
-			if verbatim = false; c == '\n' && d.marker(i+1) {
-				return false
-			}
-		case c < ' ' || c == 0x7F:
-			return false
-		case c >= utf8.RuneSelf:
-			n := multiByte(d.text[i:])
-			if n == 0 {
-				return false
-			}
-			i += n - 1
-		}
-	}
-	return false
 }
 
 // block passes over a block scalar.

@@ -296,10 +296,8 @@ func (d document) value(key []byte) bool {
 	switch d.text[d.pos] {
 	case '|', '>':
 		return !d.want(key) && d.block()
-	case '"':
-		return d.doubleQuoted(key) && d.lineEnd()
-	case '\'':
-		return d.singleQuoted(key) && d.lineEnd()
+	case '"', '\'':
+		return d.quoted(key) && d.lineEnd()
 	case '[', '{':
 		return d.flow() && d.lineEnd()
 	}
