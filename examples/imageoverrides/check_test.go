@@ -9,8 +9,6 @@ import (
 	"testing"
 )
 
-const digest = "sha256:f80b60d4523dcdecb225c3113bcbd0eedc45b4d2b46f87c0ccf4f14d09a4a35f"
-
 // one is a table of one entry without findings, in its three shapes.
 const (
 	one       = "- name: registry.k8s.io/pause\n  newTag: \"3.10\"\n"

@@ -2,11 +2,13 @@
 
 // Command imageoverrides tries a table of image overrides before it reaches a
 // cluster: it checks the table, rewrites manifests as Flux's post-renderer would, and
-// puts the table's post-renderer into HelmReleases.
+// puts the table's post-renderer into HelmReleases. And it finds the releases of
+// charts that no table reaches.
 //
 //	imageoverrides check values.yaml
 //	imageoverrides rewrite -t values.yaml manifests/*.yaml
 //	imageoverrides merge -t values.yaml releases.yaml
+//	imageoverrides charts packages
 //
 // Each subcommand tells its rules with -h. The exit status is 0 where all is
 // well, 1 on bad input, and 2 on wrong usage.
@@ -31,6 +33,7 @@ Tries a table of image overrides before it reaches a cluster.
   check    checks a table: its faults, and what is legal in it and yet wrong
   rewrite  rewrites the images of manifests as the table says
   merge    puts the table's post-renderer into HelmReleases
+  charts   finds HelmReleases in charts that no table reaches
 
 imageoverrides COMMAND -h tells the rules of a command.
 
@@ -73,6 +76,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return s.rewrite(args[1:])
 	case "merge":
 		return s.merge(args[1:])
+	case "charts":
+		return s.charts(args[1:])
 	case "-h", "-help", "--help":
 		fmt.Fprint(stdout, usage)
 		return 0

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/cozystack/image-overrides/imageoverrides/chart"
+)
+
+const chartsUsage = `usage: imageoverrides charts DIR...
+
+Looks at the charts below each folder for HelmReleases that the table does not reach:
+those whose template does not call image-overrides.postRenderers of the library chart, and
+charts with HelmReleases that do not depend on it. A platform runs it in its CI, since
+such a release installs upstream images and nobody sees it.
+
+Standard output gets a line for each miss:
+
+  FILE:LINE: what is missing
+
+Example:
+
+  imageoverrides charts packages
+
+Exit status: 0 nothing is missing, 1 a miss, or no chart, 2 wrong usage.
+`
+
+// charts runs the command charts.
+func (s streams) charts(args []string) int {
+	flags := flag.NewFlagSet("imageoverrides charts", flag.ContinueOnError)
+	if status, ok := s.parse(flags, chartsUsage, args); !ok {
+		return status
+	}
+	if flags.NArg() == 0 {
+		return s.misuse(flags.Name(), chartsUsage, "a folder with charts is expected")
+	}
+	status := 0
+	for _, dir := range flags.Args() {
+		misses, err := chart.Check(os.DirFS(dir))
+		if err != nil {
+			return s.fail(fmt.Errorf("%s: %w", dir, err))
+		}
+		for _, m := range misses {
+			m.File = filepath.Join(dir, filepath.FromSlash(m.File))
+			fmt.Fprintln(s.stdout, m)
+			status = 1
+		}
+	}
+	return status
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func TestCharts(t *testing.T) {
+	const release = "kind: HelmRelease\nmetadata: {name: a}\n"
+	const call = "{{ include \"image-overrides.postRenderers\" . }}\n"
+	t.Chdir(t.TempDir())
+	fsys := fstest.MapFS{
+		"good/Chart.yaml":       {Data: []byte("name: good\ndependencies: [{name: image-overrides}]\n")},
+		"good/templates/a.yaml": {Data: []byte(release + call)},
+		"bad/Chart.yaml":        {Data: []byte("name: bad\n")},
+		"bad/templates/a.yaml":  {Data: []byte(release + call + "---\n" + release)},
+		"none/a.yaml":           {},
+	}
+	if err := os.CopyFS(".", fsys); err != nil {
+		t.Fatal(err)
+	}
+	misses := "bad/Chart.yaml:1: the chart has HelmReleases and does not depend on the library chart image-overrides\n" +
+		"bad/templates/a.yaml:5: this HelmRelease does not call image-overrides.postRenderers; its images are not overridden\n"
+	for _, c := range []struct {
+		args, stdout, stderr string
+		status               int
+	}{
+		{"charts good", "", "", 0},
+		{"charts bad", misses, "", 1},
+		{"charts good .", misses, "", 1},
+		{"charts none", "", "none: there is no Chart.yaml: file does not exist\n", 1},
+		{"charts nowhere", "", "nowhere: stat .: no such file or directory\n", 1},
+		{"charts", "", "imageoverrides charts: a folder with charts is expected\n\n" + chartsUsage, 2},
+		{"charts -h", chartsUsage, "", 0},
+	} {
+		var stdout, stderr bytes.Buffer
+		if status := run(strings.Fields(c.args), strings.NewReader(""), &stdout, &stderr); status != c.status {
+			t.Errorf("%s: status %d, want %d", c.args, status, c.status)
+		}
+		same(t, c.args+": standard output", stdout.String(), c.stdout)
+		same(t, c.args+": standard error", stderr.String(), c.stderr)
+	}
+}
