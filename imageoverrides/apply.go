@@ -49,11 +49,13 @@ func (o *Override) replace(image string) string {
 	if o.NewTag != "" || o.Digest != "" {
 		tag, digest = o.NewTag, o.Digest
 	}
-	if tag != "" {
-		name += ":" + tag
-	}
-	if digest != "" {
-		name += "@" + digest
+	switch {
+	case tag != "" && digest != "":
+		return name + ":" + tag + "@" + digest
+	case tag != "":
+		return name + ":" + tag
+	case digest != "":
+		return name + "@" + digest
 	}
 	return name
 }

@@ -117,7 +117,12 @@ func (p *path) item(i int) {
 }
 
 func (p *path) key(key string) {
-	if key == "" || strings.ContainsAny(key, ".[]\"") {
+	simple := key != ""
+	for i := range len(key) {
+		c := key[i]
+		simple = simple && c != '.' && c != '[' && c != ']' && c != '"'
+	}
+	if !simple {
 		p.WriteString("[" + strconv.Quote(key) + "]")
 		return
 	}

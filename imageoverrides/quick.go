@@ -171,6 +171,11 @@ func reach(path []scan.Step) (twice, ok bool) {
 // pathOf writes a path as people write it.
 func pathOf(steps []scan.Step) string {
 	var p path
+	size := 0
+	for _, step := range steps {
+		size += len(step.Key) + len("[0]")
+	}
+	p.Grow(size)
 	for _, step := range steps {
 		if step.Key != nil {
 			p.key(string(step.Key))

@@ -13,7 +13,7 @@ const (
 	keyFirst   = 1 << iota // may start a key without quotes
 	keyNext                // may stand in such a key
 	plainFirst             // may start a scalar without quotes, in block style
-	plainNext              // may stand in such a scalar, colon and # with care
+	plainNext              // may stand in such a scalar, whatever is around
 	flowFirst              // may start a scalar without quotes, in flow style
 	flowNext               // may stand in such a scalar, colon and space with care
 )
@@ -30,10 +30,12 @@ var class = func() (c [256]uint8) {
 	set("$()+<=;^~", plainFirst)
 	set("@+=%$*~^;()<>&!|", flowNext)
 	for b := ' '; b <= '~'; b++ {
-		c[b] |= plainNext
+		if b != ':' && b != '#' {
+			c[b] |= plainNext
+		}
 	}
 	for b := utf8.RuneSelf; b < 256; b++ {
-		c[b] |= plainFirst | plainNext // what the bytes make is looked at later
+		c[b] |= plainFirst // what the bytes make is looked at later
 	}
 	return c
 }()
@@ -75,23 +77,30 @@ func (d document) plain(key []byte) bool {
 // ends, and leaves the position at the end of the line or at a comment.
 func (d document) plainLine() (end int, ok bool) {
 	text, i := d.text, d.pos
-	for ; i < len(text); i++ {
-		c := text[i]
-		if class[c]&plainNext == 0 {
+scan:
+	for {
+		for i < len(text) && class[text[i]]&plainNext != 0 {
+			i++
+		}
+		if i == len(text) {
 			break
 		}
-		if c == ':' && (i+1 == len(text) || text[i+1] == ' ' || text[i+1] == '\n') {
-			return 0, false
-		}
-		if c == '#' && i > d.pos && text[i-1] == ' ' {
-			break
-		}
-		if c >= utf8.RuneSelf {
+		switch c := text[i]; {
+		case c == ':':
+			if i+1 == len(text) || text[i+1] == ' ' || text[i+1] == '\n' {
+				return 0, false
+			}
+			i++
+		case c == '#' && (i == d.pos || text[i-1] != ' '):
+			i++
+		case c >= utf8.RuneSelf:
 			n := multiByte(text[i:])
 			if n == 0 {
 				return 0, false
 			}
-			i += n - 1
+			i += n
+		default:
+			break scan
 		}
 	}
 	if i < len(text) && text[i] != '\n' && text[i] != '#' {

@@ -336,9 +336,11 @@ func (s *Scanner) marker(at int) bool {
 
 // spaces moves behind spaces.
 func (s *Scanner) spaces() {
-	for s.pos < len(s.text) && s.text[s.pos] == ' ' {
-		s.pos++
+	text, i := s.text, s.pos
+	for i < len(text) && text[i] == ' ' {
+		i++
 	}
+	s.pos = i
 }
 
 // lineEnd moves behind the line break, over spaces and a comment. It is false where
