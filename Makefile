@@ -16,11 +16,13 @@ FUZZ := imageoverrides/FuzzParse imageoverrides/FuzzParseSecret imageoverrides/F
 test:
 	go test $(filter-out $(LAWS),$(shell go list ./...))
 	go test $(LAWS) -rapid.checks=$(DRAWS)
+	cd internal/conformance && go test ./...
 
 lint:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	go tool -modfile=internal/tools/go.mod staticcheck ./...
+	cd internal/conformance && go vet ./... && go tool -modfile=../tools/go.mod staticcheck ./...
 
 # Rewrite beside its peers, in one table, and then one benchmark for each verb.
 bench:

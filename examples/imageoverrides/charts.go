@@ -26,7 +26,8 @@ Example:
 
   imageoverrides charts packages
 
-Exit status: 0 nothing is missing, 1 a miss, or no chart, 2 wrong usage.
+Exit status: 0 nothing is missing, 1 a miss, no chart, or a file that cannot be read, 2 wrong
+usage.
 `
 
 // charts runs the command charts.
@@ -41,13 +42,13 @@ func (s streams) charts(args []string) int {
 	status := 0
 	for _, dir := range flags.Args() {
 		misses, err := chart.Check(os.DirFS(dir))
-		if err != nil {
-			return s.fail(fmt.Errorf("%s: %w", dir, err))
-		}
 		for _, m := range misses {
 			m.File = filepath.Join(dir, filepath.FromSlash(m.File))
 			fmt.Fprintln(s.stdout, m)
 			status = 1
+		}
+		if err != nil {
+			status = s.fail(fmt.Errorf("in %s: %w", dir, err))
 		}
 	}
 	return status

@@ -20,11 +20,12 @@ func TestCharts(t *testing.T) {
 		"bad/Chart.yaml":        {Data: []byte("name: bad\n")},
 		"bad/templates/a.yaml":  {Data: []byte(release + call + "---\n" + release)},
 		"none/a.yaml":           {},
+		"broken/Chart.yaml":     {Data: []byte("a: b: c\n")},
 	}
 	if err := os.CopyFS(".", fsys); err != nil {
 		t.Fatal(err)
 	}
-	misses := "bad/Chart.yaml:1: the chart has HelmReleases and does not depend on the library chart image-overrides\n" +
+	const misses = "bad/Chart.yaml:1: the chart has HelmReleases and does not depend on the library chart image-overrides\n" +
 		"bad/templates/a.yaml:5: this HelmRelease does not call image-overrides.postRenderers; its images are not overridden\n"
 	for _, c := range []struct {
 		args, stdout, stderr string
@@ -32,9 +33,10 @@ func TestCharts(t *testing.T) {
 	}{
 		{"charts good", "", "", 0},
 		{"charts bad", misses, "", 1},
-		{"charts good .", misses, "", 1},
-		{"charts none", "", "none: there is no Chart.yaml: file does not exist\n", 1},
-		{"charts nowhere", "", "nowhere: stat .: no such file or directory\n", 1},
+		{"charts good bad", misses, "", 1},
+		{"charts none", "", "in none: there is no Chart.yaml: file does not exist\n", 1},
+		{"charts broken", "", "in broken: Chart.yaml:1: mapping values are not allowed in this context\n", 1},
+		{"charts nowhere", "", "in nowhere: stat .: no such file or directory\n", 1},
 		{"charts", "", "imageoverrides charts: a folder with charts is expected\n\n" + chartsUsage, 2},
 		{"charts -h", chartsUsage, "", 0},
 	} {

@@ -4,15 +4,19 @@ package chart
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
+
+// helper is the named template that every HelmRelease must call.
+const helper = Name + ".postRenderers"
 
 // A Miss is a place in a chart that images escape through.
 type Miss struct {
@@ -24,283 +28,286 @@ type Miss struct {
 // String returns the miss in one line: file:line: message.
 func (m Miss) String() string { return fmt.Sprintf("%s:%d: %s", m.File, m.Line, m.Message) }
 
+// An Error is a file that Check cannot read as what it is: a Chart.yaml that is no YAML, or a
+// template that Helm could not parse.
+type Error struct {
+	File   string // in the file system that was checked
+	Line   int    // from 1
+	Reason string
+}
+
+// Error returns one line: file:line: reason.
+func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason) }
+
 // Check looks at every chart in fsys, subcharts included, and returns what is missing for
 // the table to reach its releases, by file and line:
 //
-//   - a HelmRelease in a template, in whose document image-overrides.postRenderers is not
-//     called, neither itself nor by way of a template of the same chart;
+//   - a HelmRelease in a template, in whose own text image-overrides.postRenderers is not
+//     called, neither itself nor by way of another named template;
 //   - a chart with a HelmRelease that does not carry the library chart, neither among the
 //     dependencies of its Chart.yaml nor in its folder charts.
 //
-// A HelmRelease is a line kind: HelmRelease with metadata beside it; other mentions of the
-// kind, as in a health check, are none. Comments of YAML and of templates do not count. The
-// templates are read, not rendered, so a kind that is itself rendered is not seen.
+// The templates are parsed, as Helm does it, and not rendered. A HelmRelease is a map whose kind
+// says so, as text, as a string in an action or as one side of a condition, in
+// block style or flow style; or a dict with that kind. Its call must be inside of that map and
+// not in the other arm of an if. Other mentions of the kind are none: those in
+// comments, and maps that only refer to a release, as a health check does. A call
+// that is commented out is no call.
 //
-// No misses are nil. A file system without a chart is an error, and so is a Chart.yaml that is
-// no YAML, and a file that cannot be read.
+// Templates are the files below templates, partials included, but for NOTES.txt and names that
+// begin with a dot. Links are followed there and in the folder charts. Folders whose
+// names begin with a dot are passed over.
+//
+// No misses are nil. A file system without a chart is an error. Where a file cannot be read, or
+// not as what it is, the misses of all others come with the error, which joins one for each
+// file: the file system's own, or an [*Error].
 func Check(fsys fs.FS) ([]Miss, error) {
-	var charts []string
-	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && path.Base(name) == "Chart.yaml" {
-			charts = append(charts, path.Dir(name))
+	c := checker{fsys: fsys, charts: make(map[string]*chart)}
+	var dirs []string
+	c.fail(fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			c.fail(err)
+		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.Name() == "Chart.yaml" && !d.IsDir():
+			dirs = append(dirs, path.Dir(name))
 		}
-		return err
-	})
-	if err != nil {
-		return nil, err
+		return nil
+	}))
+	if len(dirs) == 0 && len(c.errs) == 0 {
+		c.fail(fmt.Errorf("there is no Chart.yaml: %w", fs.ErrNotExist))
 	}
-	if len(charts) == 0 {
-		return nil, fmt.Errorf("there is no Chart.yaml: %w", fs.ErrNotExist)
+	for _, dir := range dirs {
+		c.check(c.chart(dir))
 	}
-	var misses []Miss
-	for _, dir := range charts {
-		m, err := checkChart(fsys, dir)
-		if err != nil {
-			return nil, err
-		}
-		misses = append(misses, m...)
-	}
-	slices.SortFunc(misses, func(a, b Miss) int {
+	slices.SortFunc(c.misses, func(a, b Miss) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
-	return misses, nil
+	return c.misses, errors.Join(c.errs...)
 }
 
-// checkChart checks the chart in a folder, without its subcharts.
-func checkChart(fsys fs.FS, dir string) ([]Miss, error) {
-	templates, err := readTemplates(fsys, path.Join(dir, "templates"))
+type checker struct {
+	fsys   fs.FS
+	charts map[string]*chart // by directory
+	misses []Miss
+	errs   []error
+}
+
+func (c *checker) fail(err error) {
 	if err != nil {
-		return nil, err
+		c.errs = append(c.errs, err)
 	}
-	helpers := callers(templates)
-	var misses []Miss
+}
+
+// A chart is what is known of one chart.
+type chart struct {
+	dir          string
+	name         string
+	dependencies []dependency
+	line         int      // of the dependencies in Chart.yaml, or 1
+	vendored     []string // the directories under charts/
+	packaged     []string // the archives there
+	templates    []*source
+}
+
+type dependency struct{ Name, Repository string }
+
+// check adds the misses of one chart.
+func (c *checker) check(chart *chart) {
+	calls := c.callers(chart)
 	releases := false
-	for _, t := range templates {
-		for _, document := range t.documents() {
-			line := document.release()
-			if line == 0 {
-				continue
-			}
+	for _, source := range chart.templates {
+		for _, r := range source.releases {
 			releases = true
-			if !document.calls(helpers) {
-				misses = append(misses, Miss{t.name, line, "this HelmRelease does not call image-overrides.postRenderers; its images are not overridden"})
+			if !r.served(calls) {
+				c.misses = append(c.misses, Miss{source.file, r.line, "this HelmRelease does not call " + helper + "; its images are not overridden"})
 			}
 		}
 	}
-	if !releases {
-		return nil, nil
+	if releases && !c.carries(chart) {
+		c.misses = append(c.misses, Miss{path.Join(chart.dir, "Chart.yaml"), chart.line, "the chart has HelmReleases and does not depend on the library chart " + Name})
 	}
-	line, carried, err := dependency(fsys, dir)
-	if err != nil {
-		return nil, err
-	}
-	if !carried {
-		misses = append(misses, Miss{path.Join(dir, "Chart.yaml"), line, "the chart has HelmReleases and does not depend on the library chart " + Name})
-	}
-	return misses, nil
 }
 
-// A template is a file of templates, its comments blanked.
-type template struct {
-	name string
-	text string
-	line int // of its first line, from 1
-}
-
-// readTemplates reads the files below a folder. A folder that is not there has none.
-func readTemplates(fsys fs.FS, dir string) ([]template, error) {
-	var templates []template
-	err := fs.WalkDir(fsys, dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			if name == dir {
-				return fs.SkipDir // a chart need not have templates
-			}
-			return err
-		}
-		if d.IsDir() || path.Base(name) == "NOTES.txt" {
-			return nil
-		}
-		text, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			return err
-		}
-		templates = append(templates, template{name, blankComments(string(text)), 1})
-		return nil
-	})
-	return templates, err
-}
-
-var (
-	templateComment = regexp.MustCompile(`(?s)\{\{-?\s*/\*.*?\*/\s*-?\}\}`)
-	yamlComment     = regexp.MustCompile(`(?m)(^|[ \t])#.*$`)
-	separator       = regexp.MustCompile(`(?m)^---(\s|$)`)
-	notNewline      = regexp.MustCompile(`[^\n]`)
-)
-
-// blankComments makes spaces of comments, so that lines stay where they are.
-func blankComments(text string) string {
-	blank := func(comment string) string { return notNewline.ReplaceAllString(comment, " ") }
-	text = templateComment.ReplaceAllStringFunc(text, blank)
-	return yamlComment.ReplaceAllStringFunc(text, func(comment string) string {
-		if strings.Contains(comment, "{{") {
-			return comment // an action in a comment is run all the same
-		}
-		return blank(comment)
-	})
-}
-
-// documents cuts a template at the separators of YAML documents.
-func (t template) documents() []template {
-	var documents []template
-	start, line := 0, t.line
-	cut := func(end int) {
-		documents = append(documents, template{t.name, t.text[start:end], line})
-		line += strings.Count(t.text[start:end], "\n")
-		start = end
-	}
-	for _, at := range separator.FindAllStringIndex(t.text, -1) {
-		cut(at[0])
-	}
-	cut(len(t.text))
-	return documents
-}
-
-var (
-	kindField     = regexp.MustCompile(`^ *(- +)?["']?kind["']?\s*:\s*["']?HelmRelease["']?\s*$`)
-	metadataField = regexp.MustCompile(`^ *(- +)?["']?metadata["']?\s*:`)
-	flowKind      = regexp.MustCompile(`\{.*["']?\bkind["']?\s*:\s*["']?HelmRelease["']?\s*[,}]`)
-	flowMetadata  = regexp.MustCompile(`["']?\bmetadata["']?\s*:`)
-)
-
-// release returns the line of the first HelmRelease of a document, or 0.
-func (t template) release() int {
-	lines := strings.Split(t.text, "\n")
-	for i, line := range lines {
-		if flowKind.MatchString(line) && flowMetadata.MatchString(line) || kindField.MatchString(line) && hasMetadata(lines, i) {
-			return t.line + i
-		}
-	}
-	return 0
-}
-
-// hasMetadata reports whether the map that has its field kind on line i has metadata too.
-func hasMetadata(lines []string, i int) bool {
-	column, first := place(lines[i])
-	for at := i - 1; at >= 0 && !first; at-- {
-		if skipped(lines[at]) {
-			continue
-		}
-		var c int
-		if c, first = place(lines[at]); c < column {
-			break
-		} else if c == column && metadataField.MatchString(lines[at]) {
+// carries reports whether a chart has the library chart as a dependency.
+func (c *checker) carries(chart *chart) bool {
+	for _, d := range chart.dependencies {
+		if d.Name == Name {
 			return true
 		}
-		first = first && c == column // the map is an item of a list, and starts here
 	}
-	for _, line := range lines[i+1:] {
-		if skipped(line) {
-			continue
+	for _, dir := range chart.vendored {
+		if c.chart(dir).name == Name {
+			return true
 		}
-		c, item := place(line)
-		if c < column || item && c == column {
-			break
-		}
-		if c == column && metadataField.MatchString(line) {
+	}
+	for _, archive := range chart.packaged {
+		if strings.HasPrefix(archive, Name+"-") {
 			return true
 		}
 	}
 	return false
 }
 
-// place returns the column of a line's text, from 0, and whether a dash stands before it.
-func place(line string) (column int, item bool) {
-	text := strings.TrimLeft(line, " ")
-	if rest, ok := strings.CutPrefix(text, "- "); ok {
-		text, item = strings.TrimLeft(rest, " "), true
-	}
-	return len(line) - len(text), item
-}
-
-// skipped reports whether a line has nothing of YAML.
-func skipped(line string) bool {
-	text := strings.TrimSpace(line)
-	return text == "" || strings.HasPrefix(text, "{{")
-}
-
-var (
-	call   = regexp.MustCompile(`\b(?:include|template)\s+"([^"]+)"`)
-	define = regexp.MustCompile(`\{\{-?\s*define\s+"([^"]+)"`)
-)
-
-// calls reports whether the text calls one of the named templates.
-func (t template) calls(names map[string]bool) bool {
-	for _, m := range call.FindAllStringSubmatch(t.text, -1) {
-		if names[m[1]] {
-			return true
+// callers returns the named templates that call the helper, with the helper itself, of all
+// that Helm would parse together with a chart: those of the chart, of its dependencies, and of
+// the charts that it is under. Of several with one name each must call it.
+func (c *checker) callers(of *chart) map[string]bool {
+	root := of.dir
+	for {
+		above := path.Dir(path.Dir(root))
+		if path.Base(path.Dir(root)) != "charts" || c.chart(above).name == "" {
+			break
 		}
+		root = above
 	}
-	return false
-}
-
-// callers returns the names of the templates that put the table's post-renderer in, those of a
-// chart that call the library's included.
-func callers(templates []template) map[string]bool {
-	names := map[string]bool{"image-overrides.postRenderers": true}
-	for before := 0; before < len(names); {
-		before = len(names)
-		for _, t := range templates {
-			defines := define.FindAllStringSubmatchIndex(t.text, -1)
-			for i, at := range defines {
-				end := len(t.text)
-				if i+1 < len(defines) {
-					end = defines[i+1][0]
-				}
-				if body := (template{text: t.text[at[1]:end]}); body.calls(names) {
-					names[t.text[at[2]:at[3]]] = true
-				}
+	var trees []*tree
+	seen := make(map[string]bool)
+	var collect func(dir string, depth int)
+	collect = func(dir string, depth int) {
+		if seen[dir] || depth > maxDepth {
+			return
+		}
+		seen[dir] = true
+		chart := c.chart(dir)
+		for _, source := range chart.templates {
+			trees = append(trees, source.trees...)
+		}
+		for _, sub := range chart.vendored {
+			collect(sub, depth+1)
+		}
+		for _, d := range chart.dependencies {
+			if local, ok := strings.CutPrefix(d.Repository, "file://"); ok && fs.ValidPath(path.Join(dir, local)) {
+				collect(path.Join(dir, local), depth+1)
 			}
 		}
 	}
-	return names
+	collect(root, 0)
+
+	calls := map[string]bool{helper: true}
+	for grown := true; grown; {
+		grown = false
+		all := make(map[string]bool) // by name, whether each of the templates so far calls it
+		for _, t := range trees {
+			before, ok := all[t.name]
+			all[t.name] = (before || !ok) && slices.ContainsFunc(t.calls, func(c call) bool { return calls[c.name] })
+		}
+		for name, ok := range all {
+			if ok && !calls[name] {
+				calls[name] = true
+				grown = true
+			}
+		}
+	}
+	return calls
 }
 
-// dependency reports whether a chart carries the library chart, and the line of its Chart.yaml where
-// it should say so.
-func dependency(fsys fs.FS, dir string) (line int, carried bool, err error) {
-	name := path.Join(dir, "Chart.yaml")
-	text, err := fs.ReadFile(fsys, name)
+// maxDepth is how deep charts in charts and directories in templates are followed.
+const maxDepth = 16
+
+// chart reads the chart in a directory. Where there is none, its name is empty.
+func (c *checker) chart(dir string) *chart {
+	if known, ok := c.charts[dir]; ok {
+		return known
+	}
+	chart := &chart{dir: dir, line: 1}
+	c.charts[dir] = chart
+	text, err := fs.ReadFile(c.fsys, path.Join(dir, "Chart.yaml"))
 	if err != nil {
-		return 0, false, err
+		return chart
 	}
-	var chart yaml.Node
-	if err := yaml.Unmarshal(text, &chart); err != nil {
-		return 0, false, fmt.Errorf("%s: %w", name, err)
+	chart.name = path.Base(dir)
+	c.metadata(chart, "Chart.yaml", text)
+	if text, err := fs.ReadFile(c.fsys, path.Join(dir, "requirements.yaml")); err == nil { // of apiVersion v1
+		c.metadata(chart, "requirements.yaml", text)
 	}
-	line = 1
-	if len(chart.Content) > 0 {
-		fields := chart.Content[0]
-		for i := 0; i+1 < len(fields.Content); i += 2 {
-			if fields.Content[i].Value != "dependencies" {
-				continue
-			}
-			line = fields.Content[i].Line
-			var list []struct{ Name string }
-			if err := fields.Content[i+1].Decode(&list); err != nil {
-				return 0, false, fmt.Errorf("%s: dependencies: %w", name, err)
-			}
-			for _, d := range list {
-				carried = carried || d.Name == Name
-			}
+	entries, err := fs.ReadDir(c.fsys, path.Join(dir, "charts"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.fail(err)
+	}
+	for _, e := range entries {
+		sub := path.Join(dir, "charts", e.Name())
+		if _, err := fs.Stat(c.fsys, path.Join(sub, "Chart.yaml")); err == nil {
+			chart.vendored = append(chart.vendored, sub)
+		} else if path.Ext(e.Name()) == ".tgz" {
+			chart.packaged = append(chart.packaged, e.Name())
 		}
 	}
-	vendored, err := fs.Glob(fsys, path.Join(dir, "charts", Name+"*"))
-	if err != nil {
-		return 0, false, err
+	c.templates(chart, path.Join(dir, "templates"), 0)
+	return chart
+}
+
+// metadata reads the name and the dependencies of a chart.
+func (c *checker) metadata(chart *chart, name string, text []byte) {
+	file := path.Join(chart.dir, name)
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		c.fail(yamlError(file, err))
+		return
 	}
-	for _, v := range vendored {
-		base := path.Base(v)
-		carried = carried || base == Name || strings.HasPrefix(base, Name+"-") && strings.HasSuffix(base, ".tgz")
+	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
+		c.fail(&Error{file, 1, "is no map"})
+		return
 	}
-	return line, carried, nil
+	fields := document.Content[0].Content
+	for i := 0; i+1 < len(fields); i += 2 {
+		switch key, value := fields[i], fields[i+1]; key.Value {
+		case "name":
+			chart.name = value.Value
+		case "dependencies":
+			if name == "Chart.yaml" {
+				chart.line = key.Line
+			}
+			var list []dependency
+			if err := value.Decode(&list); err != nil {
+				c.fail(&Error{file, key.Line, "dependencies are no list of maps"})
+			}
+			chart.dependencies = append(chart.dependencies, list...)
+		}
+	}
+}
+
+// yamlError takes the line out of an error of the YAML library: "yaml: line 2: reason", or
+// "yaml: reason" for the first line.
+func yamlError(file string, err error) *Error {
+	e := &Error{File: file, Line: 1, Reason: strings.TrimPrefix(err.Error(), "yaml: ")}
+	if rest, ok := strings.CutPrefix(e.Reason, "line "); ok {
+		at, reason, _ := strings.Cut(rest, ": ")
+		if line, err := strconv.Atoi(at); err == nil {
+			e.Line, e.Reason = line, reason
+		}
+	}
+	return e
+}
+
+// templates reads the files under a directory of templates.
+func (c *checker) templates(chart *chart, dir string, depth int) {
+	entries, err := fs.ReadDir(c.fsys, dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.fail(err)
+	}
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		info, err := fs.Stat(c.fsys, name) // follows links
+		switch {
+		case err != nil:
+			c.fail(err)
+		case strings.HasPrefix(e.Name(), ".") || e.Name() == "NOTES.txt" && depth == 0:
+		case info.IsDir() && depth < maxDepth:
+			c.templates(chart, name, depth+1)
+		case info.Mode().IsRegular():
+			text, err := fs.ReadFile(c.fsys, name)
+			if err != nil {
+				c.fail(err)
+				break
+			}
+			source, err := parseSource(name, string(text))
+			if err != nil {
+				c.fail(err)
+				break
+			}
+			chart.templates = append(chart.templates, source)
+		}
+	}
 }

@@ -34,16 +34,18 @@ are left out of what comes back.
 
 {{/*
 image-overrides.read is for the templates of this chart. It takes (list VALUES PARENT KEY)
-and returns the checked table under PARENT.KEY of the values as a YAML list.
+and returns the checked table under PARENT.KEY of the values as a YAML list. PARENT is a
+map or null. In the values of an operator, who spells an empty table in many ways, it may also
+be anything else that is empty; the Secret is written by a chart.
 */}}
 {{- define "image-overrides.read" -}}
 {{- $parent := index . 1 -}}
 {{- $key := index . 2 -}}
 {{- $holder := index (index . 0) $parent -}}
-{{- if include "image-overrides.empty" $holder -}}
-[]
-{{- else if kindIs "map" $holder -}}
+{{- if kindIs "map" $holder -}}
 {{- include "image-overrides.entries" (list (index $holder $key) (printf "%s.%s" $parent $key)) -}}
+{{- else if or (kindIs "invalid" $holder) (and (eq $parent "registries") (include "image-overrides.empty" $holder)) -}}
+[]
 {{- else -}}
 {{- fail (printf "%s must be a map, got %s" $parent (include "image-overrides.kind" $holder)) -}}
 {{- end -}}

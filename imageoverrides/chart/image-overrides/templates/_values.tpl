@@ -38,12 +38,16 @@ quotes and backslashes of the JSON, is taken back.
 */}}
 {{- define "image-overrides.item" -}}
 {{- $json := toJson . -}}
-{{- $yaml := toYaml (list .) -}}
-{{- $plain := not (regexMatch "\\\\u003cno value|\\\\[bfrt]|\\\\u00[01]|\\\\u202[89]|[\\x7f-\\xa0\\x{feff}\\x{fffe}\\x{ffff}]" $json) -}}
-{{- if and $plain (contains "\\n" $json) -}}
-{{- $plain = eq ($yaml | indent 2 | fromYamlArray | toJson) (printf "[%s]" $json) -}}
+{{- $yaml := "" -}}
+{{- if not (regexMatch "\\\\u003cno value|\\\\[bfrt]|\\\\u00[01]|\\\\u202[89]|[\\x7f-\\xa0\\x{feff}\\x{fffe}\\x{ffff}]" $json) -}}
+{{- $yaml = toYaml (list .) -}}
+{{- if contains "\\n" $json -}}
+{{- if ne ($yaml | indent 2 | fromYamlArray | toJson) (printf "[%s]" $json) -}}
+{{- $yaml = "" -}}
 {{- end -}}
-{{- if $plain -}}
+{{- end -}}
+{{- end -}}
+{{- if $yaml -}}
 {{- $yaml -}}
 {{- else -}}
 - {{ printf "%+q" $json | trimPrefix "\"" | trimSuffix "\"" | replace "\\\"" "\"" | replace "\\\\" "\\" }}
