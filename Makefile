@@ -10,13 +10,18 @@ FUZZ := imageoverrides/FuzzParse imageoverrides/FuzzParseSecret imageoverrides/F
 	imageoverrides/FuzzRewriteAsKustomize internal/scan/FuzzScan examples/imageoverrides/FuzzMerge \
 	reference/FuzzParse reference/FuzzSplit
 
-.PHONY: test lint bench fuzz
+.PHONY: test long lint bench fuzz
 
 # Every test there is.
 test:
 	go test $(filter-out $(LAWS),$(shell go list ./...))
 	go test $(LAWS) -rapid.checks=$(DRAWS)
 	cd internal/conformance && go test ./...
+
+# The laws with many more draws; hours.
+long:
+	go test $(LAWS) -rapid.checks=1000000 -timeout 24h
+	cd internal/conformance && go test -rapid.checks=200000 -timeout 24h ./...
 
 lint:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
