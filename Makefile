@@ -16,7 +16,7 @@ FUZZ := imageoverrides/FuzzParse imageoverrides/FuzzParseSecret imageoverrides/F
 test:
 	go test $(filter-out $(LAWS),$(shell go list ./...))
 	go test $(LAWS) -rapid.checks=$(DRAWS)
-	cd internal/conformance && go test ./...
+	cd internal/conformance && go test -timeout 45m ./...
 
 # The laws with many more draws; hours.
 long:

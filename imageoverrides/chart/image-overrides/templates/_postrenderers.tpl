@@ -46,6 +46,7 @@ replaced; patches in it stay.
 {{- end -}}
 {{- if not (kindIs "slice" $own) -}}
 {{- fail (printf "postRenderers must be a list, got %s" (include "image-overrides.kind" $own)) -}}
+{{- $own = list -}}
 {{- end -}}
 {{- $table := include "image-overrides.read" (list $root.Values "_cluster" "image-overrides") | fromYamlArray -}}
 {{- $items := list -}}
@@ -53,7 +54,7 @@ replaced; patches in it stay.
 {{- $images := include "image-overrides.images" $renderer | fromJsonArray -}}
 {{- if include "image-overrides.marked" $images -}}
 {{- $rest := dict -}}
-{{- range $key, $value := $renderer.kustomize -}}
+{{- range $key, $value := index $renderer "kustomize" -}}
 {{- if and $value (ne $key "images") -}}
 {{- $_ := set $rest $key $value -}}
 {{- end -}}
@@ -61,7 +62,7 @@ replaced; patches in it stay.
 {{- if $rest -}}
 {{- $items = append $items (include "image-overrides.item" (dict "kustomize" $rest)) -}}
 {{- end -}}
-{{- else if and $table (eq (add1 $i) (len $own)) (eq (toJson $images) (toJson $table)) (not $renderer.kustomize.patches) -}}
+{{- else if and $table (eq (add1 $i) (len $own)) (eq (toJson $images) (toJson $table)) (not (index $renderer "kustomize" "patches")) -}}
 {{- /* the table's renderer as releases have it that were written before there was a marker */ -}}
 {{- else -}}
 {{- $items = append $items (include "image-overrides.item" $renderer) -}}

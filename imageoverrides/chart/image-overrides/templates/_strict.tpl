@@ -23,7 +23,7 @@ not its business.
 {{- end -}}
 {{- range $i, $override := $table -}}
 {{- $path := printf "registries.imageOverrides[%d]" $i -}}
-{{- $name := $override.name -}}
+{{- $name := get $override "name" -}}
 {{- if not (include "image-overrides.isName" $name) -}}
 {{- fail (printf "%s: name %q is no image name, and Flux reads it as a regular expression; write the image as manifests spell it, without tag and digest" $path $name) -}}
 {{- else if contains "[" $name -}}
