@@ -62,7 +62,7 @@ func TestModes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := (engine4.Engine{LintMode: lint, Strict: strict}).Render(chart4, v4); err != nil {
+		if _, err := (engine4.Engine{LintMode: lint, Strict: strict}).RenderWithContext(t.Context(), chart4, v4); err != nil {
 			t.Errorf("Helm 4: %v\n%v", values, err)
 		}
 	}
