@@ -8,16 +8,16 @@
 //
 // Each is tried with 20,000 random draws, or as many as the flag -rapid.checks says:
 //
-//	go test                                        # some minutes
-//	go test -rapid.checks=200000 -timeout 24h      # about an hour
+//		go test                                        # some minutes
+//		go test -rapid.checks=200000 -timeout 24h      # about an hour
 //
-//   - Helm 3, Helm 4, ParseValues and ParseValuesText accept the same values, with the same list,
-//     and refuse the others with the same message: values out of files (-f), of the JSON that
-//     Flux has, of --set, --set-string and --set-json.
-//   - The same of a chart that gets the Secret's values, and ParseSecret.
-//   - What a chart writes into the Secret is read back as the same table.
-//   - image-overrides.postRenderers renders what Merge gives, once and again.
-//   - image-overrides.strict refuses what Strict refuses.
+//	  - Helm 3, Helm 4, ParseValues and ParseValuesText accept the same values, with the same list,
+//	    and refuse the others with the same message: values out of files (-f), of the JSON that
+//	    Flux has, of --set, --set-string and --set-json.
+//	  - The same of a chart that gets the Secret's values, and ParseSecret.
+//	  - What a chart writes into the Secret is read back as the same table.
+//	  - image-overrides.postRenderers renders what Merge gives, once and again.
+//	  - image-overrides.strict refuses what Strict refuses.
 //
 // The generator is held to reach each rule, and TestPlanted to find each rule that is left out of
 // a copy of the chart, and many a difference more.
