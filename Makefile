@@ -37,5 +37,5 @@ bench:
 fuzz:
 	@set -e; for target in $(FUZZ); do \
 		echo "$$target"; \
-		go test ./$${target%/*} -run '^$$' -fuzz "^$${target#*/}\$$" -fuzztime $(FUZZTIME); \
+		go test ./$${target%/*} -run '^$$' -fuzz "^$${target##*/}\$$" -fuzztime $(FUZZTIME); \
 	done
