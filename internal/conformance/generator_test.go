@@ -342,7 +342,7 @@ func (g generator) overrides(n int) []imageoverrides.Override {
 // is among those.
 func (g generator) renderers(table imageoverrides.Table) []helmv2.PostRenderer {
 	var list []helmv2.PostRenderer
-	for range g.number(0, 4) {
+	for range g.number(0, 3) {
 		list = append(list, g.renderer(table))
 	}
 	return list
