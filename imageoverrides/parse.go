@@ -32,10 +32,8 @@ const (
 // The error is a list of [*Error], each with its line and column; their path is
 // "overrides". Nothing of data is kept.
 func Parse(data []byte) (Table, error) {
-	if overrides, ok := scanList(data); ok {
-		c := checker{path: listPath}
-		c.overrides(overrides)
-		return c.result(overrides, data)
+	if overrides, rest, indent := scanList(data); indent >= 0 && len(rest) == 0 {
+		return check(overrides, listPath, data)
 	}
 	v, err := decode(data)
 	if err != nil {
@@ -58,11 +56,7 @@ func ParseValues(values map[string]any) (Table, error) {
 // reads it. Its faults have line and column. Text that is no YAML map is an error, and
 // empty text the known, empty table.
 func ParseValuesText(data []byte) (Table, error) {
-	values, err := decodeMap("values", data)
-	if err != nil {
-		return Table{}, err
-	}
-	return readAt(values, valuesKey, "imageOverrides", data)
+	return readText("values", data, valuesKey, "imageOverrides")
 }
 
 // ParseSecret reads the table from the data of the Secret that the chart writes, at
@@ -77,24 +71,29 @@ func ParseSecret(data map[string][]byte) (Table, error) {
 	if !ok {
 		return Table{}, faults{{Entry: -1, Rule: RuleSecret, text: fmt.Sprintf("the Secret has no key %q", secretKey)}}
 	}
-	values, err := decodeMap(secretKey, text)
+	return readText(secretKey, text, "_cluster", "image-overrides")
+}
+
+// readText reads the table under two keys of a text, which must be a map, or empty. What is the
+// name of the text.
+func readText(what string, text []byte, outer, inner string) (Table, error) {
+	if overrides, ok := scanTable(text, outer, inner); ok {
+		return check(overrides, outer+"."+inner, text)
+	}
+	return readParsed(what, text, outer, inner)
+}
+
+// readParsed is readText without its quick way.
+func readParsed(what string, text []byte, outer, inner string) (Table, error) {
+	v, err := decode(text)
 	if err != nil {
 		return Table{}, err
 	}
-	return readAt(values, "_cluster", "image-overrides", text)
-}
-
-// decodeMap decodes text that must be a map, or empty. What is the name of the text.
-func decodeMap(what string, text []byte) (map[string]any, error) {
-	v, err := decode(text)
-	if err != nil || v == nil {
-		return nil, err
-	}
 	values, ok := v.(map[string]any)
-	if !ok {
-		return nil, faults{notMap(what, v).locate(text)}
+	if !ok && v != nil {
+		return Table{}, faults{notMap(what, v).locate(text)}
 	}
-	return values, nil
+	return readAt(values, outer, inner, text)
 }
 
 // readAt reads the table under two keys of values. Where text is given, values were decoded from
@@ -123,6 +122,13 @@ func notMap(path string, v any) *Error {
 func read(v any, path string, text []byte) (Table, error) {
 	c := checker{path: path}
 	overrides := c.table(v)
+	return c.result(overrides, text)
+}
+
+// check checks a table whose entries are typed, as they stand in text.
+func check(overrides []Override, path string, text []byte) (Table, error) {
+	c := checker{path: path}
+	c.overrides(overrides)
 	return c.result(overrides, text)
 }
 

@@ -303,8 +303,8 @@ func TestParseLaws(t *testing.T) {
 	})
 }
 
-// TestScan: what scanList reads, the YAML parser reads too, and as the same.
-func TestScan(t *testing.T) {
+// genLines gives a list of entries, line by line, most of them in the common form.
+func genLines() *rapid.Generator[string] {
 	line := rapid.Custom(func(t *rapid.T) string {
 		seldom := func(what, usual string, others ...string) string {
 			if rapid.IntRange(0, 39).Draw(t, what) > 0 {
@@ -315,16 +315,21 @@ func TestScan(t *testing.T) {
 		value := rapid.OneOf(rapid.SampledFrom([]string{"a", "b", "v1.2.3", "1.2.3", `"1.20"`, `'a'`, `"a'b"`, "registry.example.org:5000/a/b", digestA}), rapid.SampledFrom([]string{
 			`'a"b'`, `'a''b'`, `"\n"`, "a # b", "a#b", "[a]", "", "1.20", "1_0.0.1", "0b1", "0o7", ".5", "5.", "1.e3", "1.2e3", "-1", "+1", "y", "Off", "NaN", ".inf",
 			"190:20:30.15", "2026-01-01T00:00:00Z", `"a"b"`, `"a`}), genText()).Draw(t, "value")
-		return seldom("before", "", "# c\n", "\n", "  # c\n", "---\n", "...\n") +
+		return seldom("before", "", "# c\n", "\n", "  # c\n", "---\n", "...\n", "#\u2028- {name: c}\n", "# \x01\n", "# é\n", "      # c\n") +
 			seldom("indent", "", " ", "  ") + rapid.SampledFrom([]string{"- ", "- ", "- ", "  "}).Draw(t, "dash") + seldom("more", "", " ", "\t", "- ") +
 			rapid.SampledFrom([]string{"name", "newName", "newTag", "digest"}).Draw(t, "key") + seldom("key", "", "x", "'") +
 			seldom("colon", ": ", ":", ":  ", " : ", ":\t") + value + seldom("end", "\n", "\r\n", " \n", "\r", "\n    b\n")
 	})
+	return rapid.Map(rapid.SliceOfN(line, 1, 5), func(lines []string) string { return strings.Join(lines, "") })
+}
+
+// TestScan: what scanList reads, the YAML parser reads too, and as the same.
+func TestScan(t *testing.T) {
 	scanned := 0
 	rapid.Check(t, func(t *rapid.T) {
-		text := strings.Join(rapid.SliceOfN(line, 1, 5).Draw(t, "lines"), "")
-		got, ok := scanList([]byte(text))
-		if !ok {
+		text := genLines().Draw(t, "lines")
+		got, rest, indent := scanList([]byte(text))
+		if len(rest) > 0 || indent < 0 {
 			return
 		}
 		scanned++
@@ -346,8 +351,53 @@ func TestScan(t *testing.T) {
 	t.Logf("%d texts were scanned", scanned)
 	if text, err := yamljson.Marshal(manyOverrides(1000)); err != nil {
 		t.Fatal(err)
-	} else if _, ok := scanList(text); !ok {
+	} else if _, rest, _ := scanList(text); len(rest) > 0 {
 		t.Error("the common form is not scanned")
+	}
+}
+
+// TestScanTable: what ParseSecret says without parsing the list is what it says by parsing, whatever
+// is around the list.
+func TestScanTable(t *testing.T) {
+	odd := rapid.SampledFrom([]string{
+		"x", "a: b\n", "# c\n", "\n", "  b: c\n", "  image-overrides:\n", "  image-overrides: []\n", "_cluster:\n", "_cluster: {}\n", "_cluster: |\n", "_cluster: &a\n",
+		"  x: \"\n", "  x: '\n", "  \"\n", "  x: [\n", "  x: {\n", "]\n", "}\n", "---\n", "...\n", "  - name: b\n", "  - item\n", "    - item\n", "  &a\n", "  *a\n", "z: *a\n",
+		"  image-overrides: |\n", "      more\n", "   more\n", "  newTag: c\n", "    newTag: c\n", "? x\n", ": y\n", "\u2028", "\x01\n", "\r\n", "&a\n", "x: y\r", "  << : {image-overrides: [item]}\n",
+	})
+	around := rapid.OneOf(rapid.Just(""), rapid.Just(""), rapid.Just(""), odd)
+	scanned := 0
+	rapid.Check(t, func(t *rapid.T) {
+		text := ""
+		for _, part := range []string{"_cluster:\n", "  image-overrides:\n"} {
+			text += around.Draw(t, "before") + part
+		}
+		list := rapid.OneOf(rapid.SampledFrom([]string{
+			"- name: a\n  newTag: b\n", "# c\n\n- newTag: 'b'\n  name: a\n- name: b\n  newName: c\n  digest: " + digestA + "\n"}), genLines()).Draw(t, "lines")
+		indent := rapid.SampledFrom([]string{"  ", "  ", "    ", " "}).Draw(t, "indent")
+		text += around.Draw(t, "before") + indent + strings.ReplaceAll(list, "\n", "\n"+indent)
+		text = strings.TrimSuffix(text, indent) + around.Draw(t, "behind") + around.Draw(t, "behind")
+		if _, ok := scanTable([]byte(text), "_cluster", "image-overrides"); ok {
+			scanned++
+		}
+		asParsed(t, text)
+	})
+	t.Logf("%d texts were scanned", scanned)
+	values, err := yamljson.Marshal(map[string]any{"_cluster": map[string]any{"a": "b", "image-overrides": manyOverrides(1000), "z": "z"}, "z": 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := scanTable(values, "_cluster", "image-overrides"); !ok {
+		t.Error("the common form is not scanned")
+	}
+}
+
+// asParsed compares ParseSecret with the same without its quick way.
+func asParsed(t tester, values string) {
+	t.Helper()
+	got, err := ParseSecret(secret(values))
+	want, parsedErr := readParsed(secretKey, []byte(values), "_cluster", "image-overrides")
+	if fmt.Sprint(err) != fmt.Sprint(parsedErr) || got.Known() != want.Known() || !slices.Equal(overridesOf(got), overridesOf(want)) {
+		t.Fatalf("%q\nscanned: %v, %v\nparsed: %v, %v", values, overridesOf(got), err, overridesOf(want), parsedErr)
 	}
 }
 
@@ -485,6 +535,7 @@ func FuzzParseSecret(f *testing.F) {
 			t.Fatal("the argument was changed")
 		}
 		wellFormed(t, values, table, err)
+		asParsed(t, string(values))
 	})
 }
 

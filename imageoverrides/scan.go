@@ -4,6 +4,7 @@ package imageoverrides
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/cozystack/image-overrides/internal/document"
@@ -16,54 +17,84 @@ import (
 //	- name: registry.example.org/a
 //	  newTag: "1.20"
 //
-// It is not ok on the first thing that it does not know, and what it says is then
-// of no use: flow style, escapes, values that may be something else than strings,
-// comments behind values, a field twice.
-func scanList(text []byte) (overrides []Override, ok bool) {
-	indent := -1 // of the dashes
-	var set [4]bool
+// It stops at the first line that it does not know, and returns the text from there on: flow
+// style, escapes, values that may be something else than strings, comments behind values,
+// a field twice. The indent is that of the dashes, -1 where there is none.
+func scanList(text []byte) (overrides []Override, rest []byte, indent int) {
+	indent = -1
 	for len(text) > 0 {
-		line, rest, _ := bytes.Cut(text, []byte("\n"))
-		text = rest
+		line, next, _ := bytes.Cut(text, []byte("\n"))
 		content := bytes.TrimLeft(line, " ")
-		if len(content) == 0 || content[0] == '#' {
+		if len(content) == 0 || content[0] == '#' && isPrintable(content) {
+			text = next
 			continue
 		}
 		at := len(line) - len(content)
-		if bytes.HasPrefix(content, []byte("- ")) {
+		dash := bytes.HasPrefix(content, []byte("- "))
+		if dash {
+			content, at = content[2:], at+2
 			if indent < 0 {
-				indent = at
+				indent = at - 2
 			}
-			content = content[2:]
-			at += 2
-			overrides = append(overrides, Override{})
-			set = [4]bool{}
 		}
 		if indent < 0 || at != indent+2 {
-			return nil, false
+			break
+		}
+		var o Override
+		if !dash {
+			o = overrides[len(overrides)-1]
 		}
 		key, value, found := strings.Cut(string(content), ": ")
-		o := &overrides[len(overrides)-1]
-		i, field := 0, (*string)(nil)
-		switch key {
-		case "name":
-			i, field = 0, &o.Name
-		case "newName":
-			i, field = 1, &o.NewName
-		case "newTag":
-			i, field = 2, &o.NewTag
-		case "digest":
-			i, field = 3, &o.Digest
+		field := o.field(key)
+		if !found || field == nil || *field != "" {
+			break
 		}
-		if !found || field == nil || set[i] {
-			return nil, false
+		if *field, found = scanString(value); !found {
+			break
 		}
-		set[i] = true
-		if *field, ok = scanString(value); !ok {
-			return nil, false
+		if dash {
+			overrides = append(overrides, o)
+		} else {
+			overrides[len(overrides)-1] = o
 		}
+		text = next
 	}
-	return overrides, len(overrides) > 0
+	return overrides, text, indent
+}
+
+// scanTable reads the table under two keys of a text that holds it as a chart writes it:
+//
+//	outer:
+//	  inner:
+//	  - name: registry.example.org/a
+//
+// The rest of the text is read by a YAML parser, with an item of another kind in place of the
+// list. Where that comes out under the keys, so would the list. It is not ok, and the
+// text to be parsed as a whole, where it does not, and where the list may stand in more places than one.
+func scanTable(text []byte, outer, inner string) (overrides []Override, ok bool) {
+	key := []byte(inner + ":\n")
+	start := bytes.Index(text, key)
+	if start < 0 {
+		return nil, false
+	}
+	start += len(key)
+	overrides, rest, indent := scanList(text[start:])
+	if indent < 0 || bytes.IndexByte(rest, '&') >= 0 || bytes.IndexByte(text[:start], '&') >= 0 {
+		return nil, false // no list, or an anchor
+	}
+	item := "item"
+	for bytes.Contains(text, []byte(item)) {
+		item += "s"
+	}
+	line := strings.Repeat(" ", indent) + "- " + item + "\n"
+	v, err := decode(slices.Concat(text[:start], []byte(line), rest))
+	if err != nil {
+		return nil, false
+	}
+	values, _ := v.(map[string]any)
+	m, _ := values[outer].(map[string]any)
+	list, _ := m[inner].([]any)
+	return overrides, len(list) == 1 && list[0] == item
 }
 
 // scanString reads a string of printable ASCII, without quotes or in quotes that hold no
@@ -82,4 +113,14 @@ func scanString(value string) (string, bool) {
 		}
 	}
 	return inner, value[0] == '"' || value[0] == '\''
+}
+
+// isPrintable reports whether text is printable ASCII.
+func isPrintable(text []byte) bool {
+	for _, c := range text {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
 }

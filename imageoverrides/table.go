@@ -20,6 +20,21 @@ type Override struct {
 	Digest  string `json:"digest,omitempty"`
 }
 
+// field returns the field of that name, nil where there is none.
+func (o *Override) field(name string) *string {
+	switch name {
+	case "name":
+		return &o.Name
+	case "newName":
+		return &o.NewName
+	case "newTag":
+		return &o.NewTag
+	case "digest":
+		return &o.Digest
+	}
+	return nil
+}
+
 // A Table is a checked list of overrides. It is immutable, safe for use from
 // many goroutines, and cheap to copy.
 //

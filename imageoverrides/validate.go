@@ -77,17 +77,8 @@ func (c *checker) entry(i int, m map[string]any) Override {
 	var o Override
 	var broken []string // known fields that are no strings, and unknown fields
 	for _, key := range sortedKeys(m) {
-		var field *string
-		switch key {
-		case "name":
-			field = &o.Name
-		case "newName":
-			field = &o.NewName
-		case "newTag":
-			field = &o.NewTag
-		case "digest":
-			field = &o.Digest
-		default:
+		field := o.field(key)
+		if field == nil {
 			c.fault(i, key, RuleField, ": unknown field %q", key)
 			broken = append(broken, key)
 			continue

@@ -37,6 +37,22 @@ func ExampleMerge() {
 	// without overrides: 1
 }
 
+func ExampleEnsure() {
+	table, err := imageoverrides.New(imageoverrides.Override{Name: "nginx", NewName: "registry.example.org/nginx"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	release := &helmv2.HelmRelease{}
+	fmt.Println("while nothing is known:", postrender.Ensure(release, imageoverrides.Table{}))
+	fmt.Println("with the table:", postrender.Ensure(release, table))
+	fmt.Println("again:", postrender.Ensure(release, table))
+	// Output:
+	// while nothing is known: false
+	// with the table: true
+	// again: false
+}
+
 func ExampleRenderer() {
 	table, err := imageoverrides.New(imageoverrides.Override{Name: "nginx", NewName: "registry.example.org/nginx"})
 	if err != nil {

@@ -7,6 +7,8 @@
 //
 //	release.Spec.PostRenderers = postrender.Merge(release.Spec.PostRenderers, table)
 //
+// and controllers, which write a release only if it changed, [Ensure].
+//
 // # Rules
 //
 //   - The release's own post-renderers stay, in order and untouched. The table's
@@ -15,8 +17,16 @@
 //     has the start of the table's hash as its newTag. No image can bear that
 //     name, so the entry changes nothing; it says whose renderer this is, to a reader
 //     and to the next Merge.
-//   - Flux upgrades a release whenever its post-renderers change by a byte. Merge
-//     changes nothing that it need not, and gives the same for the same.
+//   - Flux upgrades a release whenever its post-renderers change by a byte: all of its
+//     manifests are rendered and applied again, and pods whose images change are replaced. Merge
+//     changes nothing that it need not, so that a change of the table costs every release
+//     one upgrade, whether it has images of that entry or not, and anything else none.
+//   - Flux runs the post-renderers of a release in their order, then its own for
+//     spec.commonMetadata, then the one for its origin labels. Neither of the last two
+//     touches an image.
+//   - Manifests that are Helm hooks are reached by Flux 2.8.0 to 2.8.5, and from 2.9 on where
+//     spec.postRenderStrategy is combined (the default, unless Flux runs with UseHelm3Defaults) or
+//     separate. With nohooks, and in all other versions, hooks keep their images.
 //
 // # Non-goals
 //
@@ -96,20 +106,44 @@ func marked(r helmv2.PostRenderer) bool {
 //
 // The result never shares the array of existing, which is not changed; the renderers in it
 // point to the same Kustomize as before. A known table without any renderer left
-// gives nil, so that nil stays nil.
-func Merge(existing []helmv2.PostRenderer, t imageoverrides.Table) []helmv2.PostRenderer {
-	if !t.Known() {
-		return slices.Clone(existing)
+// gives nil, so that nil stays nil. Where existing carries the table already, only the list is
+// copied, no entry of the table, and nothing is allocated where the list is short and stays
+// with the caller.
+func Merge(existing []helmv2.PostRenderer, t imageoverrides.Table) (list []helmv2.PostRenderer) {
+	// Small enough for the compiler to inline, so that the copy may stay on the caller's stack.
+	if merged := merge(existing, t); merged != nil {
+		list = make([]helmv2.PostRenderer, len(merged))
+		copy(list, merged)
+	}
+	return
+}
+
+// Ensure merges the table into a release as [Merge] does, in place, and reports whether that
+// changed anything. It is false for an unknown table, and where the release carries the table
+// already; nothing is written or allocated then. The release must not be nil, nor one that others
+// read at the same time, as those in a cache are.
+func Ensure(hr *helmv2.HelmRelease, t imageoverrides.Table) bool {
+	if inStep(hr.Spec.PostRenderers, t) {
+		return false
+	}
+	hr.Spec.PostRenderers = merge(hr.Spec.PostRenderers, t)
+	return true
+}
+
+// merge is [Merge], but gives existing itself where that is in step.
+func merge(existing []helmv2.PostRenderer, t imageoverrides.Table) []helmv2.PostRenderer {
+	if inStep(existing, t) && !(t.Known() && len(existing) == 0) {
+		return existing
 	}
 	merged := make([]helmv2.PostRenderer, 0, len(existing)+1)
 	var table helmv2.PostRenderer // what existing has of this table already
 	for i, r := range existing {
 		switch {
+		case isTable(r, t):
+			table = r
 		case marked(r):
 			if len(r.Kustomize.Patches) > 0 {
 				merged = append(merged, helmv2.PostRenderer{Kustomize: &helmv2.Kustomize{Patches: r.Kustomize.Patches}})
-			} else if t.Len() > 0 && r.Kustomize.Patches == nil && r.Kustomize.Images[0] == marker(t) && carries(r.Kustomize.Images[1:], t) {
-				table = r
 			}
 		case i == len(existing)-1 && unmarked(r, t):
 		default:
@@ -126,6 +160,27 @@ func Merge(existing []helmv2.PostRenderer, t imageoverrides.Table) []helmv2.Post
 		return nil
 	}
 	return merged
+}
+
+// inStep reports whether a table changes nothing in a list.
+func inStep(existing []helmv2.PostRenderer, t imageoverrides.Table) bool {
+	if !t.Known() {
+		return true
+	}
+	own := existing
+	if t.Len() > 0 {
+		last := len(existing) - 1
+		if last < 0 || !isTable(existing[last], t) {
+			return false
+		}
+		own = existing[:last]
+	}
+	return !slices.ContainsFunc(own, marked)
+}
+
+// isTable reports whether a renderer is the table's as Renderer gives it.
+func isTable(r helmv2.PostRenderer, t imageoverrides.Table) bool {
+	return t.Len() > 0 && marked(r) && r.Kustomize.Patches == nil && r.Kustomize.Images[0] == marker(t) && carries(r.Kustomize.Images[1:], t)
 }
 
 // unmarked reports whether a renderer without a marker is nothing but the table.

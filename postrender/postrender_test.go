@@ -4,6 +4,7 @@ package postrender
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	"github.com/fluxcd/pkg/apis/kustomize"
 	"pgregory.net/rapid"
+	"sigs.k8s.io/yaml"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
 )
@@ -154,6 +156,19 @@ func TestMergeLaws(t *testing.T) {
 			t.Fatalf("Hash gives %q, %v for a table with hash %q", hash, ok, t1.Hash())
 		}
 
+		for _, table := range []imageoverrides.Table{t1, {}, t2} {
+			hr := &helmv2.HelmRelease{Spec: helmv2.HelmReleaseSpec{PostRenderers: clone(merged)}}
+			want := hr.DeepCopy()
+			want.Spec.PostRenderers = Merge(merged, table)
+			if changed := Ensure(hr, table); changed != (text(t, want.Spec.PostRenderers) != text(t, merged)) {
+				t.Fatalf("Ensure says %v for\n%s\nwhich becomes\n%s", changed, text(t, merged), text(t, hr.Spec.PostRenderers))
+			}
+			if !reflect.DeepEqual(hr, want) || Ensure(hr, table) {
+				t.Fatalf("Ensure gives\n%s\nwant\n%s", text(t, hr.Spec.PostRenderers), text(t, want.Spec.PostRenderers))
+			}
+			same("what Ensure was given", merged, Merge(x, t1))
+		}
+
 		for _, table := range []imageoverrides.Table{t1, {}} {
 			result := Merge(x, table)
 			for i := range result {
@@ -192,10 +207,7 @@ func text(t interface{ Fatal(...any) }, list []helmv2.PostRenderer) string {
 
 // TestMergeTakesOver: the table's images in last place, without a marker, are the table's.
 func TestMergeTakesOver(t *testing.T) {
-	table, err := imageoverrides.New(imageoverrides.Override{Name: "a", NewTag: "v1"}, imageoverrides.Override{Name: "b", NewName: "c"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := mustTable(t, imageoverrides.Override{Name: "a", NewTag: "v1"}, imageoverrides.Override{Name: "b", NewName: "c"})
 	renderer := func(patch string, images ...kustomize.Image) helmv2.PostRenderer {
 		k := &helmv2.Kustomize{Images: images}
 		if patch != "" {
@@ -226,10 +238,7 @@ func TestMergeTakesOver(t *testing.T) {
 }
 
 func TestNothing(t *testing.T) {
-	empty, err := imageoverrides.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	empty := mustTable(t)
 	for why, table := range map[string]imageoverrides.Table{"unknown": {}, "empty": empty} {
 		if r := Renderer(table); r.Kustomize != nil {
 			t.Errorf("%s: Renderer gives %+v", why, r)
@@ -249,15 +258,45 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-func BenchmarkMerge(b *testing.B) {
-	overrides := make([]imageoverrides.Override, 1000)
+// manyOverrides gives n entries, as a mirror of a platform's images has them.
+func manyOverrides(n int) []imageoverrides.Override {
+	overrides := make([]imageoverrides.Override, n)
 	for i := range overrides {
-		overrides[i] = imageoverrides.Override{Name: "registry.example.org/" + strings.Repeat("x", i), NewTag: "v1"}
+		overrides[i] = imageoverrides.Override{
+			Name: fmt.Sprintf("registry.example.org/app/component-%d", i), NewName: fmt.Sprintf("mirror.example.net/app/component-%d", i),
+			NewTag: fmt.Sprintf("v1.%d.0", i), Digest: fmt.Sprintf("sha256:%064d", i),
+		}
 	}
+	return overrides
+}
+
+func mustTable(t testing.TB, overrides ...imageoverrides.Override) imageoverrides.Table {
+	t.Helper()
 	table, err := imageoverrides.New(overrides...)
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
+	return table
+}
+
+// TestAllocations: a release that carries the table costs nothing.
+func TestAllocations(t *testing.T) {
+	table := mustTable(t, manyOverrides(1000)...)
+	hr := &helmv2.HelmRelease{}
+	hr.Spec.PostRenderers = []helmv2.PostRenderer{{Kustomize: &helmv2.Kustomize{Patches: []kustomize.Patch{{Patch: "x"}}}}}
+	if !Ensure(hr, table) {
+		t.Fatal("the table changes nothing")
+	}
+	if n := testing.AllocsPerRun(100, func() { Ensure(hr, table) }); n > 0 {
+		t.Errorf("Ensure allocates %v times", n)
+	}
+	if n := testing.AllocsPerRun(100, func() { Merge(hr.Spec.PostRenderers, table) }); n > 1 { // the list, where the compiler does not put it on the stack
+		t.Errorf("Merge allocates %v times", n)
+	}
+}
+
+func BenchmarkMerge(b *testing.B) {
+	table := mustTable(b, manyOverrides(1000)...)
 	own := []helmv2.PostRenderer{{Kustomize: &helmv2.Kustomize{Patches: []kustomize.Patch{{Patch: "x"}}}}}
 	for _, list := range [][]helmv2.PostRenderer{own, Merge(own, table)} {
 		_, carries := Hash(list)
@@ -267,5 +306,37 @@ func BenchmarkMerge(b *testing.B) {
 				Merge(list, table)
 			}
 		})
+	}
+}
+
+// BenchmarkSecretToReleases is what a controller does when the Secret has changed: a table of 1,000
+// entries is read, and 1,000 releases that carry the one before get it.
+func BenchmarkSecretToReleases(b *testing.B) {
+	overrides := manyOverrides(1000)
+	older := mustTable(b, overrides[:999]...)
+	text, err := json.Marshal(overrides)
+	if err != nil {
+		b.Fatal(err)
+	}
+	list, err := yaml.JSONToYAML(text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	data := map[string][]byte{"values.yaml": []byte("_cluster:\n  root-host: example.org\n  image-overrides:\n  " +
+		strings.ReplaceAll(strings.TrimSpace(string(list)), "\n", "\n  ") + "\n")}
+	before := Merge([]helmv2.PostRenderer{{Kustomize: &helmv2.Kustomize{Patches: []kustomize.Patch{{Patch: "x"}}}}}, older)
+	releases := make([]helmv2.HelmRelease, 1000)
+	b.ReportAllocs()
+	for b.Loop() {
+		table, err := imageoverrides.ParseSecret(data)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i := range releases {
+			releases[i].Spec.PostRenderers = before
+			if !Ensure(&releases[i], table) {
+				b.Fatal("the table changes nothing")
+			}
+		}
 	}
 }
