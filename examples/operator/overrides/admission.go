@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package overrides
+
+import (
+	"context"
+
+	"github.com/cozystack/image-overrides/postrender"
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Admission is what an API server does with a release that it is asked to write.
+type Admission struct {
+	Source *Source
+}
+
+// Default gives the release the table's post-renderer, or refuses it while the table is broken, with
+// the message of the faulty entry. It is an admission.Defaulter, for a
+// webhook too. While there is no Secret, the release stays as it is.
+func (a *Admission) Default(ctx context.Context, release *helmv2.HelmRelease) error {
+	table, err := a.Source.Table(ctx)
+	if err != nil {
+		return apierrors.NewForbidden(schema.GroupResource{Group: helmv2.GroupVersion.Group, Resource: "helmreleases"}, release.Name, err)
+	}
+	postrender.Ensure(release, table)
+	return nil
+}

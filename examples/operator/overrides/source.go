@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package overrides
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/cozystack/image-overrides/imageoverrides"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// A Source reads the table from the platform's Secret, once for each change.
+type Source struct {
+	Reader client.Reader // a cached one: it is asked for every release
+	Secret types.NamespacedName
+	Events events.EventRecorder // nil for none
+
+	mu      sync.Mutex
+	version string // the resource version of the Secret that was read last, "" while there is none
+	table   imageoverrides.Table
+	err     error
+}
+
+// Table returns the table as the Secret has it now, or as it was read when the Secret changed
+// last. It is the unknown one while there is no Secret, and with every error: one of
+// the API, or [*imageoverrides.Error]s, the faults of a broken table.
+func (s *Source) Table(ctx context.Context) (imageoverrides.Table, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var secret corev1.Secret // only read
+	err := s.Reader.Get(ctx, s.Secret, &secret, client.UnsafeDisableDeepCopy)
+	if client.IgnoreNotFound(err) != nil {
+		return imageoverrides.Table{}, err
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		s.version, s.table, s.err = "", imageoverrides.Table{}, nil
+		setFaults(nil)
+	case s.version != secret.ResourceVersion:
+		s.version = secret.ResourceVersion
+		s.table, s.err = read(secret.Data)
+		s.report(ctx, &secret)
+	}
+	return s.table, s.err
+}
+
+// read reads a table that Flux can work with.
+func read(data map[string][]byte) (imageoverrides.Table, error) {
+	table, err := imageoverrides.ParseSecret(data)
+	if err == nil {
+		err = table.Strict()
+	}
+	if err != nil {
+		return imageoverrides.Table{}, err
+	}
+	return table, nil
+}
+
+// report tells the state of the table to those who can mend it.
+func (s *Source) report(ctx context.Context, secret *corev1.Secret) {
+	logger := log.FromContext(ctx).WithValues("secret", s.Secret)
+	faults := faultsOf(s.err)
+	faults = faults[:min(len(faults), maxFaults)]
+	setFaults(faults)
+	if s.err == nil {
+		logger.Info("the table of image overrides was read", "hash", s.table.Hash(), "entries", s.table.Len())
+		s.event(secret, corev1.EventTypeNormal, "ImageOverridesRead", strconv.Itoa(s.table.Len())+" entries, hash "+s.table.Hash())
+		return
+	}
+	for _, f := range faults {
+		logger.Error(f, "the table of image overrides is broken, no release is changed", "entry", f.Entry, "field", f.Field, "rule", f.Rule)
+	}
+	s.event(secret, corev1.EventTypeWarning, "ImageOverridesBroken", s.err.Error())
+}
+
+// maxFaults keeps a table that is broken all over from a line and a series for each entry.
+const maxFaults = 10
+
+// maxNote is how long the note of an Event may be.
+const maxNote = 1024
+
+func (s *Source) event(secret *corev1.Secret, kind, reason, note string) {
+	if s.Events == nil {
+		return
+	}
+	if len(note) > maxNote {
+		const more = "…"
+		note = strings.ToValidUTF8(note[:maxNote-len(more)], "") + more
+	}
+	s.Events.Eventf(secret, nil, kind, reason, "ReadImageOverrides", "%s", note)
+}
+
+// faultsOf returns the faults that an error of the library holds.
+func faultsOf(err error) []*imageoverrides.Error {
+	var list []*imageoverrides.Error
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			var f *imageoverrides.Error
+			if errors.As(e, &f) {
+				list = append(list, f)
+			}
+		}
+	}
+	return list
+}
