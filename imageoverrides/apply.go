@@ -30,12 +30,16 @@ func (t Table) apply(image string, twice bool) (result string, entries []int) {
 	}
 	x := &t.t.index
 	for i := x.next(image, 0); i >= 0; i = x.next(image, i+1) {
+		entries = append(entries, i)
+		if x.whole[i] != "" {
+			image = x.whole[i]
+			continue // the second time gives the same
+		}
 		o := &t.t.overrides[i]
 		image = o.replace(image)
 		if twice && x.next(image, i) == i {
 			image = o.replace(image)
 		}
-		entries = append(entries, i)
 	}
 	return image, entries
 }

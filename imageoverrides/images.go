@@ -108,12 +108,10 @@ func (t *trail) steps() []*trail {
 }
 
 // A path is written step by step.
-type path struct{ strings.Builder }
+type path []byte
 
 func (p *path) item(i int) {
-	p.WriteByte('[')
-	p.WriteString(strconv.Itoa(i))
-	p.WriteByte(']')
+	*p = append(strconv.AppendInt(append(*p, '['), int64(i), 10), ']')
 }
 
 func (p *path) key(key string) {
@@ -123,14 +121,16 @@ func (p *path) key(key string) {
 		simple = simple && c != '.' && c != '[' && c != ']' && c != '"'
 	}
 	if !simple {
-		p.WriteString("[" + strconv.Quote(key) + "]")
+		*p = append(strconv.AppendQuote(append(*p, '['), key), ']')
 		return
 	}
-	if p.Len() > 0 {
-		p.WriteByte('.')
+	if len(*p) > 0 {
+		*p = append(*p, '.')
 	}
-	p.WriteString(key)
+	*p = append(*p, key...)
 }
+
+func (p path) String() string { return string(p) }
 
 // maxDepth is how deep maps and lists may stand in each other.
 const maxDepth = 1000

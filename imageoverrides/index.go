@@ -28,6 +28,7 @@ import (
 type index struct {
 	byLength []*names   // literal names, by length in characters; nil for none
 	patterns []*pattern // other names, in the order of the table
+	whole    []string   // what an entry makes of every image that it matches; "" where that depends on the image
 }
 
 // names are names of one length.
@@ -61,8 +62,11 @@ const (
 )
 
 func newIndex(overrides []Override) index {
-	var x index
+	x := index{whole: make([]string, len(overrides))}
 	for i, o := range overrides {
+		if o.NewName != "" && (o.NewTag != "" || o.Digest != "") {
+			x.whole[i] = o.replace("")
+		}
 		if strings.ContainsAny(o.Name, special) || !utf8.ValidString(o.Name) {
 			x.patterns = append(x.patterns, &pattern{entry: i, name: o.Name})
 			continue
@@ -115,9 +119,13 @@ func (x *index) next(image string, from int) int {
 // literal is next among the entries with literal names.
 func (x *index) literal(image string, from int) int {
 	best := -1
+	all := byte(0)
+	for i := range len(image) {
+		all |= image[i]
+	}
 	for _, end := range nameEnds(image) {
 		if end >= 0 {
-			best = earlier(best, x.named(image[:end], from))
+			best = earlier(best, x.named(image[:end], all < utf8.RuneSelf, from))
 		}
 	}
 	return best
@@ -131,12 +139,15 @@ func earlier(a, b int) int {
 }
 
 // named returns the first entry from entry from on whose literal name matches the
-// whole of s, or -1.
-func (x *index) named(s string, from int) int {
+// whole of s, or -1. ascii says that each character of s is one byte.
+func (x *index) named(s string, ascii bool, from int) int {
 	if len(s) > utf8.UTFMax*len(x.byLength) {
 		return -1
 	}
-	length := utf8.RuneCountInString(s)
+	length := len(s)
+	if !ascii {
+		length = utf8.RuneCountInString(s)
+	}
 	if length >= len(x.byLength) || x.byLength[length] == nil {
 		return -1
 	}

@@ -16,8 +16,11 @@ import (
 // parsing them. It does what findImages and rewriteDocument do.
 type quick struct {
 	scanner scan.Scanner
+	stop    func(key, value []byte, plain bool) bool // isDefinition, made once, since a method's value is allocated
 	object  Object
 	kind    []byte // of the object, nil for none
+	path    string // of the last change; neighbours have the same often
+	written path   // the buffer that paths are written in
 
 	changes []Change // of the last document
 	edits   []Edit
@@ -30,7 +33,7 @@ func (q *quick) room() int { return cap(q.changes) + cap(q.edits) + q.scanner.Ro
 func (q *quick) forget() {
 	clear(q.changes[:cap(q.changes)])
 	clear(q.edits[:cap(q.edits)])
-	q.object, q.kind = Object{}, nil
+	q.object, q.kind, q.path, q.written = Object{}, nil, "", nil
 	q.scanner.Forget()
 }
 
@@ -38,7 +41,10 @@ func (q *quick) forget() {
 // do it, until the next call. It is not ok where the document has to be parsed.
 func (q *quick) document(text []byte, t Table) (changes []Change, edits []Edit, ok bool) {
 	q.kind, q.changes, q.edits = nil, q.changes[:0], q.edits[:0]
-	if !q.scanner.Scan(text, wanted, q.isDefinition) {
+	if q.stop == nil {
+		q.stop = q.isDefinition
+	}
+	if !q.scanner.Scan(text, wanted, q.stop) {
 		return nil, nil, false
 	}
 	if string(q.kind) == definition {
@@ -78,7 +84,7 @@ func (q *quick) document(text []byte, t Table) (changes []Change, edits []Edit, 
 			before = string(text[start:end])
 		}
 		q.changes = append(q.changes, Change{
-			Object: q.object, Path: pathOf(f.Path), Old: old, New: changed, Entries: entries, Offset: int64(start),
+			Object: q.object, Path: q.pathOf(f.Path), Old: old, New: changed, Entries: entries, Offset: int64(start),
 		})
 		q.edits = append(q.edits, Edit{int64(start), before, after})
 	}
@@ -135,7 +141,8 @@ func isNull(b []byte) bool {
 
 // name notes what the object is called.
 func (q *quick) name(text []byte) {
-	q.object = Object{Kind: string(q.kind)}
+	last := q.object
+	q.object = Object{Kind: keep(last.Kind, q.kind)}
 	for i := len(q.scanner.Fields) - 1; i >= 0; i-- { // the first of each is the one
 		f := q.scanner.Fields[i]
 		value := text[f.Start:f.End]
@@ -144,14 +151,22 @@ func (q *quick) name(text []byte) {
 		}
 		switch {
 		case len(f.Path) == 1 && string(f.Path[0].Key) == "apiVersion":
-			q.object.APIVersion = string(value)
+			q.object.APIVersion = keep(last.APIVersion, value)
 		case len(f.Path) != 2:
 		case string(f.Path[1].Key) == "namespace":
-			q.object.Namespace = string(value)
+			q.object.Namespace = keep(last.Namespace, value)
 		case string(f.Path[1].Key) == "name":
-			q.object.Name = string(value)
+			q.object.Name = keep(last.Name, value)
 		}
 	}
+}
+
+// keep returns b as a string, which is the last one if that is the same.
+func keep(last string, b []byte) string {
+	if string(b) == last {
+		return last
+	}
+	return string(b)
 }
 
 // reach reports whether kustomize takes the field at a path for an image, and whether
@@ -169,19 +184,15 @@ func reach(path []scan.Step) (twice, ok bool) {
 }
 
 // pathOf writes a path as people write it.
-func pathOf(steps []scan.Step) string {
-	var p path
-	size := 0
-	for _, step := range steps {
-		size += len(step.Key) + len("[0]")
-	}
-	p.Grow(size)
+func (q *quick) pathOf(steps []scan.Step) string {
+	q.written = q.written[:0]
 	for _, step := range steps {
 		if step.Key != nil {
-			p.key(string(step.Key))
+			q.written.key(string(step.Key))
 		} else {
-			p.item(step.Index)
+			q.written.item(step.Index)
 		}
 	}
-	return p.String()
+	q.path = keep(q.path, q.written)
+	return q.path
 }

@@ -260,7 +260,11 @@ func (w *writer) edited(text []byte, edits []Edit) error {
 	at := 0
 	for _, e := range edits {
 		w.write(text[at:e.Offset])
-		w.write([]byte(e.New))
+		if len(w.buf)+len(e.New) <= maxGathered {
+			w.buf = append(w.buf, e.New...)
+		} else {
+			w.write([]byte(e.New))
+		}
 		at = int(e.Offset) + len(e.Old)
 	}
 	w.write(text[at:])

@@ -238,16 +238,18 @@ func IsPlain(value string) bool {
 	if value == "" || strings.HasSuffix(value, ":") {
 		return false
 	}
+	name := false // no type but string has a slash or an at sign
 	for i := range len(value) {
-		c := value[i]
-		switch {
+		switch c := value[i]; {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-		case i > 0 && strings.IndexByte("._-/:@", c) >= 0:
+		case i > 0 && (c == '/' || c == '@'):
+			name = true
+		case i > 0 && (c == '.' || c == '_' || c == '-' || c == ':'):
 		default:
 			return false
 		}
 	}
-	return strings.ContainsAny(value, "/@") || !otherType(value)
+	return name || !otherType(value)
 }
 
 // otherType reports whether a plain scalar of letters, digits and ._-: may be

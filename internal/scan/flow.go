@@ -5,108 +5,108 @@ package scan
 import "bytes"
 
 // flow reads a map or a list in flow style, JSON included.
-func (d document) flow() bool {
-	list := d.text[d.pos] == '['
+func (s *Scanner) flow() bool {
+	list := s.text[s.pos] == '['
 	closing := byte('}')
 	if list {
 		closing = ']'
 	}
-	d.pos++
-	if !d.push(-1, list) {
+	s.pos++
+	if !s.push(-1, list) {
 		return false
 	}
-	top := len(d.levels) - 1
-	d.blanks()
-	for d.next() != closing {
+	top := len(s.levels) - 1
+	s.blanks()
+	for s.next() != closing {
 		var key []byte
 		if list {
-			d.path[top].Index++
+			s.path[top].Index++
 		} else {
 			var ok bool
-			if key, ok = d.flowKey(); !ok {
+			if key, ok = s.flowKey(); !ok {
 				return false
 			}
-			d.path[top].Key = key
+			s.path[top].Key = key
 		}
-		if !d.flowValue(key) {
+		if !s.flowValue(key) {
 			return false
 		}
-		d.blanks()
-		if d.next() == ',' {
-			d.pos++
-			d.blanks()
-		} else if d.next() != closing {
+		s.blanks()
+		if s.next() == ',' {
+			s.pos++
+			s.blanks()
+		} else if s.next() != closing {
 			return false
 		}
 	}
-	d.pos++
-	d.pop()
+	s.pos++
+	s.pop()
 	return true
 }
 
 // flowKey reads a key, its colon, and the white space behind.
-func (d document) flowKey() (key []byte, ok bool) {
-	start := d.pos
-	quote := d.next()
+func (s *Scanner) flowKey() (key []byte, ok bool) {
+	start := s.pos
+	quote := s.next()
 	quoted := quote == '"' || quote == '\''
 	if quoted {
-		d.pos++
-		for d.next() != quote {
-			if c := d.next(); c < ' ' || c > '~' || c == '\\' || d.pos-start > maxKey {
+		s.pos++
+		for s.next() != quote {
+			if c := s.next(); c < ' ' || c > '~' || c == '\\' || s.pos-start > maxKey {
 				return nil, false
 			}
-			d.pos++
+			s.pos++
 		}
-		key = d.text[start+1 : d.pos]
-		d.pos++
+		key = s.text[start+1 : s.pos]
+		s.pos++
 	} else {
 		if class[quote]&keyFirst == 0 {
 			return nil, false
 		}
-		for class[d.next()]&keyNext != 0 {
-			d.pos++
+		for class[s.next()]&keyNext != 0 {
+			s.pos++
 		}
-		key = d.text[start:d.pos]
+		key = s.text[start:s.pos]
 	}
-	if d.pos-start > maxKey || d.next() != ':' {
+	if s.pos-start > maxKey || s.next() != ':' {
 		return nil, false
 	}
-	d.pos++
-	if !quoted && d.next() != ' ' && d.next() != '\n' {
+	s.pos++
+	if !quoted && s.next() != ' ' && s.next() != '\n' {
 		return nil, false
 	}
-	d.blanks()
+	s.blanks()
 	return key, true
 }
 
 // flowValue reads a value.
-func (d document) flowValue(key []byte) bool {
-	switch c := d.next(); {
+func (s *Scanner) flowValue(key []byte) bool {
+	switch c := s.next(); {
 	case c == '[' || c == '{':
-		return d.flow()
+		return s.flow()
 	case c == '"' || c == '\'':
-		return d.quoted(key)
-	case class[c]&flowFirst != 0 || c == '-' && class[d.after()]&(flowFirst|flowNext) != 0:
-		return d.flowPlain(key)
+		return s.quoted(key)
+	case class[c]&flowFirst != 0 || c == '-' && class[s.after()]&(flowFirst|flowNext) != 0:
+		return s.flowPlain(key)
 	}
 	return false
 }
 
 // flowPlain reads a scalar without quotes on one line.
-func (d document) flowPlain(key []byte) bool {
-	start := d.pos
+func (s *Scanner) flowPlain(key []byte) bool {
+	start := s.pos
 	for {
-		for class[d.next()]&flowNext != 0 {
-			d.pos++
+		for class[s.next()]&flowNext != 0 {
+			s.pos++
 		}
-		c := d.next()
-		if (c == ':' || c == ' ') && class[d.after()]&flowFirst != 0 {
-			d.pos++
+		c := s.next()
+		if (c == ':' || c == ' ') && class[s.after()]&flowFirst != 0 {
+			s.pos++
 			continue
 		}
 		break
 	}
-	return d.found(key, start, d.pos, Plain, true)
+	return s.found(key, start, s.pos, Plain, true)
 }
 
 // next returns the byte at the position, and 0 at the end of the text.

@@ -16,6 +16,7 @@ const (
 	plainNext              // may stand in such a scalar, whatever is around
 	flowFirst              // may start a scalar without quotes, in flow style
 	flowNext               // may stand in such a scalar, colon and space with care
+	quotedNext             // stands for itself in quotes of both kinds
 )
 
 var class = func() (c [256]uint8) {
@@ -33,6 +34,9 @@ var class = func() (c [256]uint8) {
 		if b != ':' && b != '#' {
 			c[b] |= plainNext
 		}
+		if b != '"' && b != '\'' && b != '\\' {
+			c[b] |= quotedNext
+		}
 	}
 	for b := utf8.RuneSelf; b < 256; b++ {
 		c[b] |= plainFirst // what the bytes make is looked at later
@@ -40,135 +44,98 @@ var class = func() (c [256]uint8) {
 	return c
 }()
 
-// plain reads a scalar without quotes, which may go on in lines that are further in
-// than the innermost level.
-func (d document) plain(key []byte) bool {
-	start := d.pos
-	c := d.text[start]
+// plain reads the first line of a scalar without quotes.
+func (s *Scanner) plain(key []byte) bool {
+	start := s.pos
+	c := s.text[start]
 	if c == '-' {
-		c = d.after() // an item of a list where it is a space
+		c = s.after() // an item of a list where it is a space
 	}
 	if class[c]&plainFirst == 0 && c != '-' {
 		return false
 	}
-	end, ok := d.plainLine()
-	if !ok {
-		return false
-	}
-	comment := d.pos < len(d.text) && d.text[d.pos] == '#'
-	more := false
-	for {
-		if !d.lineEnd() {
-			return false
-		}
-		if comment || !d.further() {
-			break
-		}
-		more = true
-		if _, ok := d.plainLine(); !ok {
-			return false
-		}
-		comment = d.pos < len(d.text) && d.text[d.pos] == '#'
-	}
-	return d.found(key, start, end, Plain, !more)
+	end := s.plainLine(start)
+	return end > 0 && s.plainEnd() && s.found(key, start, end, Plain, true)
+}
+
+// plainEnd ends a line of a scalar without quotes, which may go on unless a comment follows.
+func (s *Scanner) plainEnd() bool {
+	s.more = s.pos == len(s.text) || s.text[s.pos] == '\n'
+	return s.lineEnd()
 }
 
 // plainLine reads what one line has of a scalar without quotes. It returns where that
-// ends, and leaves the position at the end of the line or at a comment.
-func (d document) plainLine() (end int, ok bool) {
-	text, i := d.text, d.pos
+// ends, or 0, and leaves the position at the end of the line or at a comment.
+func (s *Scanner) plainLine(start int) (end int) {
+	text, i := s.text, start
 scan:
 	for {
-		for i < len(text) && class[text[i]]&plainNext != 0 {
-			i++
-		}
+		i += plainBytes(text[i:])
 		if i == len(text) {
 			break
 		}
 		switch c := text[i]; {
+		case c == '\n':
+			break scan
 		case c == ':':
 			if i+1 == len(text) || text[i+1] == ' ' || text[i+1] == '\n' {
-				return 0, false
+				return 0
 			}
 			i++
-		case c == '#' && (i == d.pos || text[i-1] != ' '):
+		case c == '#':
+			if text[i-1] == ' ' {
+				break scan
+			}
 			i++
 		case c >= utf8.RuneSelf:
 			n := multiByte(text[i:])
 			if n == 0 {
-				return 0, false
+				return 0
 			}
 			i += n
 		default:
-			break scan
+			return 0
 		}
 	}
-	if i < len(text) && text[i] != '\n' && text[i] != '#' {
-		return 0, false
-	}
-	end = i
+	s.pos, end = i, i
 	for text[end-1] == ' ' {
 		end--
 	}
-	d.pos = i
-	return end, true
-}
-
-// further moves to the next line with a scalar's text, if the next line with text is further
-// in than the innermost level and no comment.
-func (d document) further() bool {
-	at := d.pos
-	for {
-		start := at
-		for at < len(d.text) && d.text[at] == ' ' {
-			at++
-		}
-		if at == len(d.text) {
-			return false
-		}
-		if d.text[at] == '\n' {
-			at++
-			continue
-		}
-		if at-start <= d.levels[len(d.levels)-1].column || d.text[at] == '#' {
-			return false
-		}
-		d.pos = at
-		return true
-	}
+	return end
 }
 
 // quoted reads a scalar in quotes, over as many lines as it has.
-func (d document) quoted(key []byte) bool {
-	quote, style := d.text[d.pos], DoubleQuoted
+func (s *Scanner) quoted(key []byte) bool {
+	quote, style := s.text[s.pos], DoubleQuoted
 	if quote == '\'' {
 		style = SingleQuoted
 	}
-	start := d.pos + 1
+	start := s.pos + 1
 	verbatim := true
-	for i := start; i < len(d.text); i++ {
-		switch c := d.text[i]; {
-		case c == quote && style == SingleQuoted && i+1 < len(d.text) && d.text[i+1] == quote:
+	for i := start; i < len(s.text); i++ {
+		switch c := s.text[i]; {
+		case class[c]&quotedNext != 0:
+		case c == quote && style == SingleQuoted && i+1 < len(s.text) && s.text[i+1] == quote:
 			i++
 			verbatim = false
 		case c == quote:
-			d.pos = i + 1
-			return d.found(key, start, i, style, verbatim)
+			s.pos = i + 1
+			return s.found(key, start, i, style, verbatim)
 		case c == '\\' && style == DoubleQuoted:
-			n := escape(d.text[i:])
+			n := escape(s.text[i:])
 			if n == 0 {
 				return false
 			}
 			i += n - 1
 			verbatim = false
 		case c == '\n' || c == '\t':
-			if verbatim = false; c == '\n' && d.marker(i+1) {
+			if verbatim = false; c == '\n' && s.marker(i+1) {
 				return false
 			}
 		case c < ' ' || c == 0x7F:
 			return false
 		case c >= utf8.RuneSelf:
-			n := multiByte(d.text[i:])
+			n := multiByte(s.text[i:])
 			if n == 0 {
 				return false
 			}
@@ -209,19 +176,19 @@ func isHex(b []byte) bool {
 }
 
 // block passes over a block scalar.
-func (d document) block() bool {
-	d.pos++
-	if d.pos < len(d.text) && (d.text[d.pos] == '-' || d.text[d.pos] == '+') {
-		d.pos++
+func (s *Scanner) block() bool {
+	s.pos++
+	if s.pos < len(s.text) && (s.text[s.pos] == '-' || s.text[s.pos] == '+') {
+		s.pos++
 	}
-	if d.pos < len(d.text) && d.text[d.pos] != '\n' && d.text[d.pos] != ' ' || !d.lineEnd() {
+	if s.pos < len(s.text) && s.text[s.pos] != '\n' && s.text[s.pos] != ' ' || !s.lineEnd() {
 		return false
 	}
-	outer := d.levels[len(d.levels)-1].column
+	outer := s.levels[len(s.levels)-1].column
 	indent := -1  // of the text
 	blankest := 0 // the longest of the lines of spaces before it
-	for d.pos < len(d.text) {
-		line := d.text[d.pos:]
+	for s.pos < len(s.text) {
+		line := s.text[s.pos:]
 		if end := bytes.IndexByte(line, '\n'); end >= 0 {
 			line = line[:end]
 		}
@@ -246,7 +213,7 @@ func (d document) block() bool {
 		if !printable(line) {
 			return false
 		}
-		d.pos = min(d.pos+len(line)+1, len(d.text))
+		s.pos = min(s.pos+len(line)+1, len(s.text))
 	}
 	return true
 }
@@ -256,7 +223,6 @@ func (d document) block() bool {
 func printable(b []byte) bool {
 	for len(b) >= 8 {
 		w := binary.LittleEndian.Uint64(b)
-		const ones, high = 0x0101010101010101, 0x8080808080808080
 		// A byte is below 0x20 where taking 0x20 away borrows; 0x7F and what is above have
 		// their high bit set once one is added.
 		if ((w-0x20*ones)|(w+ones)|w)&high != 0 {

@@ -41,6 +41,9 @@ type Field struct {
 type Scanner struct {
 	Fields []Field // what the last Scan found, in the order of the text
 
+	wanted func(path []Step) bool
+	stop   func(key, value []byte, plain bool) bool
+
 	text   []byte
 	pos    int
 	levels []level
@@ -49,6 +52,7 @@ type Scanner struct {
 	sizes  []int  // the length of each path, while steps may still move
 	done   bool
 	wait   bool // the value of the innermost level is yet to come
+	more   bool // the last scalar may go on in lines further in than the innermost level
 }
 
 // A level is an open map or list.
@@ -67,13 +71,14 @@ const maxLevels = 500
 // returns false where it declines the text; Fields are then of no use.
 //
 // As soon as a scalar of the outermost map has been read and stop says so, Scan is done:
-// the rest of the text is not looked at, and Fields are those so far. stop may be nil.
+// the rest of the text is not looked at, but for whether the scalar goes on in the next line, and
+// Fields are those so far. stop may be nil.
 func (s *Scanner) Scan(text []byte, wanted func(path []Step) bool, stop func(key, value []byte, plain bool) bool) bool {
 	s.Fields, s.steps, s.sizes, s.levels = s.Fields[:0], s.steps[:0], s.sizes[:0], s.levels[:0]
 	s.path = s.path[:0]
-	s.text, s.pos, s.wait, s.done = text, 0, false, false
-	d := document{s, wanted, stop}
-	if !d.lines() {
+	s.text, s.pos, s.wait, s.more, s.done = text, 0, false, false, false
+	s.wanted, s.stop = wanted, stop
+	if !s.lines() {
 		return false
 	}
 	at := 0
@@ -92,127 +97,129 @@ func (s *Scanner) Forget() {
 	clear(s.Fields[:cap(s.Fields)])
 	clear(s.steps[:cap(s.steps)])
 	clear(s.path[:cap(s.path)])
-	s.text = nil
-}
-
-// document has the functions of one Scan.
-type document struct {
-	*Scanner
-	wanted func(path []Step) bool
-	stop   func(key, value []byte, plain bool) bool
+	s.text, s.wanted, s.stop = nil, nil, nil
 }
 
 // lines scans the text line by line.
-func (d document) lines() bool {
-	if start := bytes.TrimLeft(d.text, " \n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
-		d.pos = len(d.text) - len(start)
-		return d.flow() && d.nothing()
+func (s *Scanner) lines() bool {
+	if start := bytes.TrimLeft(s.text, " \n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
+		s.pos = len(s.text) - len(start)
+		return s.flow() && s.nothing()
 	}
-	for d.pos < len(d.text) {
-		start := d.pos
-		d.spaces()
-		if d.pos == len(d.text) || d.text[d.pos] == '\n' || d.text[d.pos] == '#' {
-			if !d.lineEnd() {
+	for s.pos < len(s.text) {
+		column := spaces(s.text[s.pos:])
+		at := s.pos + column
+		if at == len(s.text) {
+			break
+		}
+		if s.text[at] == '\n' {
+			s.pos = at + 1
+			continue
+		}
+		more := s.more
+		s.more = false
+		if s.text[at] == '#' {
+			if s.pos = at; !s.lineEnd() {
 				return false
 			}
 			continue
 		}
-		if !d.line(start) {
+		inner := len(s.levels) > 0 && s.levels[len(s.levels)-1].column < column
+		if c := s.text[at]; s.done {
+			return !inner && c <= '~' && c != '\r' // or the scalar that stopped the scan may go on here
+		}
+		ok := false
+		if more && inner {
+			ok = s.plainLine(at) > 0 && s.plainEnd()
+		} else {
+			ok = s.line(column, at)
+		}
+		if !ok {
 			return false
 		}
-		if d.done {
-			return true
-		}
 	}
-	return len(d.levels) > 0
+	return len(s.levels) > 0
 }
 
 // nothing reports whether only white space and comments follow.
-func (d document) nothing() bool {
-	for d.pos < len(d.text) {
-		if !d.lineEnd() {
+func (s *Scanner) nothing() bool {
+	for s.pos < len(s.text) {
+		if !s.lineEnd() {
 			return false
 		}
 	}
 	return true
 }
 
-// line scans a line from its first character on, and the following ones where a scalar
-// or a flow collection goes on there.
-func (d document) line(start int) bool {
-	column := d.pos - start
-	dash := d.dash()
-	key, end := d.key()
-	if !dash && end == 0 {
-		return d.own(column)
-	}
-	if !d.open(column, dash) {
-		return false
-	}
-	for d.dash() {
-		d.path[len(d.path)-1].Index++
-		d.pos++
-		d.spaces()
-		d.wait = true
-		if d.pos == len(d.text) || d.text[d.pos] == '\n' || d.text[d.pos] == '#' {
-			return d.lineEnd()
+// line scans a line whose first character is at an offset and in a column, and the
+// following lines where a value in quotes, a block scalar or a flow collection goes on there.
+func (s *Scanner) line(column, at int) bool {
+	for s.text[at] == '-' && (at+1 == len(s.text) || s.text[at+1] == ' ' || s.text[at+1] == '\n') {
+		if !s.open(column, true) {
+			return false
 		}
-		if d.dash() {
-			if !d.push(d.pos-start, true) {
-				return false
-			}
-			continue
+		s.path[len(s.path)-1].Index++
+		s.wait = true
+		n := 1 + spaces(s.text[at+1:])
+		column += n
+		if at += n; s.bare(at) {
+			s.pos = at
+			return s.lineEnd()
 		}
-		if key, end := d.key(); end > 0 {
-			if !d.push(d.pos-start, false) {
-				return false
-			}
-			return d.entry(key, end)
-		}
-		return d.value(nil)
 	}
-	return d.entry(key, end)
+	key, n := keyOf(s.text[at:])
+	if n == 0 { // a value further in than its key or dash
+		return s.wait && s.levels[len(s.levels)-1].column < column && s.value(s.path[len(s.path)-1].Key, at)
+	}
+	if n := len(s.levels) - 1; n < 0 || s.levels[n] != (level{column, false}) { // as most are
+		if !s.open(column, false) {
+			return false
+		}
+	}
+	s.path[len(s.path)-1].Key = key
+	if at += n; at+1 < len(s.text) && s.text[at] == ' ' && s.text[at+1] != ' ' {
+		at++
+	} else {
+		at += spaces(s.text[at:])
+	}
+	if s.bare(at) {
+		s.wait = true
+		s.pos = at
+		return s.lineEnd()
+	}
+	return s.value(key, at)
 }
 
-// own reads a value that starts on a line of its own, further in than its key or dash.
-func (d document) own(column int) bool {
-	if !d.wait || d.levels[len(d.levels)-1].column >= column {
-		return false
-	}
-	return d.value(d.path[len(d.path)-1].Key)
-}
-
-// dash reports whether an item of a list starts here.
-func (d document) dash() bool {
-	return d.pos < len(d.text) && d.text[d.pos] == '-' &&
-		(d.pos+1 == len(d.text) || d.text[d.pos+1] == ' ' || d.text[d.pos+1] == '\n')
+// bare reports whether a line has nothing but a comment from an offset on.
+func (s *Scanner) bare(at int) bool {
+	return at == len(s.text) || s.text[at] == '\n' || s.text[at] == '#'
 }
 
 // open closes the levels that a line with its first character in a column ends, and
 // opens the one that it begins, if any.
-func (d document) open(column int, list bool) bool {
+func (s *Scanner) open(column int, list bool) bool {
 	closed := false
-	for len(d.levels) > 0 && d.levels[len(d.levels)-1].column > column {
-		d.pop()
+	for len(s.levels) > 0 && s.levels[len(s.levels)-1].column > column {
+		s.pop()
 		closed = true
 	}
-	wait := d.wait && !closed
-	d.wait = false
-	if len(d.levels) == 0 {
-		return !closed && column == 0 && d.push(0, list)
+	wait := s.wait && !closed
+	s.wait = false
+	if len(s.levels) == 0 {
+		return !closed && column == 0 && s.push(0, list)
 	}
-	top := d.levels[len(d.levels)-1]
+	top := s.levels[len(s.levels)-1]
 	switch {
 	case top.column < column:
-		return wait && d.push(column, list)
+		return wait && s.push(column, list)
 	case top.list == list:
 		return true
 	case list: // a list that is not further in than the key it belongs to
-		return wait && d.push(column, true)
+		return wait && s.push(column, true)
 	}
 	// A key behind such a list. The list itself may end only here.
-	d.pop()
-	return len(d.levels) > 0 && d.levels[len(d.levels)-1].column == column && !d.levels[len(d.levels)-1].list
+	s.pop()
+	return len(s.levels) > 0 && s.levels[len(s.levels)-1].column == column && !s.levels[len(s.levels)-1].list
 }
 
 func (s *Scanner) push(column int, list bool) bool {
@@ -226,103 +233,87 @@ func (s *Scanner) pop() {
 	s.path = s.path[:len(s.path)-1]
 }
 
-// key returns the key at the position, without quotes, and the offset behind its colon. The
-// offset is 0 where there is no key, or none that Scan knows.
-func (d document) key() (key []byte, end int) {
-	rest := d.text[d.pos:]
-	if len(rest) > maxKey {
-		rest = rest[:maxKey]
-	}
+// keyOf returns the key at the start of a text, without quotes, and the length of it and its
+// colon. That is 0 where there is no key, or none that Scan knows.
+func keyOf(text []byte) (key []byte, end int) {
 	n := 0
-	switch c := first(rest); {
+	switch c := text[0]; {
+	case class[c]&keyFirst != 0:
+		n = keyBytes(text)
+		key = text[:n]
+		if string(key) == "..." {
+			return nil, 0 // the end of a document, perhaps
+		}
 	case c == '"' || c == '\'':
-		close := bytes.IndexByte(rest[1:], c)
+		close := bytes.IndexByte(text[1:min(len(text), maxKey)], c)
 		if close < 0 {
 			return nil, 0
 		}
-		key = rest[1 : 1+close]
+		key = text[1 : 1+close]
 		for _, b := range key {
 			if b < ' ' || b > '~' || b == '\\' {
 				return nil, 0
 			}
 		}
 		n = close + 2
-	case class[c]&keyFirst != 0:
-		for n < len(rest) && class[rest[n]]&keyNext != 0 {
-			n++
-		}
-		key = rest[:n]
 	default:
 		return nil, 0
 	}
-	if string(key) == "..." {
-		return nil, 0 // the end of a document, perhaps
-	}
-	for n < len(rest) && rest[n] == ' ' {
+	for n < len(text) && text[n] == ' ' {
 		n++
 	}
-	if n >= len(rest) || rest[n] != ':' {
+	if n >= len(text) || text[n] != ':' {
 		return nil, 0
 	}
-	end = d.pos + n + 1
-	if n+1 == maxKey || end < len(d.text) && d.text[end] != ' ' && d.text[end] != '\n' {
+	if n++; n >= maxKey || n < len(text) && text[n] != ' ' && text[n] != '\n' {
 		return nil, 0
 	}
-	return key, end
+	return key, n
 }
 
-func first(b []byte) byte {
-	if len(b) == 0 {
-		return 0
+// value reads a value at an offset, on the line of its key or dash or on one of its own. The key
+// is nil in a list.
+func (s *Scanner) value(key []byte, at int) bool {
+	s.wait = false
+	text := s.text
+	if class[text[at]]&plainFirst != 0 { // to the end of the line, as nearly all are
+		if end := at + plainBytes(text[at:]); end < len(text) && text[end] == '\n' && text[end-1] != ' ' {
+			s.pos, s.more = end+1, true
+			return s.found(key, at, end, Plain, true)
+		}
 	}
-	return b[0]
-}
-
-// entry reads the value of a key, from behind its colon on.
-func (d document) entry(key []byte, end int) bool {
-	d.path[len(d.path)-1].Key = key
-	d.pos = end
-	d.spaces()
-	if d.pos == len(d.text) || d.text[d.pos] == '\n' || d.text[d.pos] == '#' {
-		d.wait = true
-		return d.lineEnd()
-	}
-	return d.value(key)
-}
-
-// value reads a value that starts on the line of its key or dash. The key is nil in a list.
-func (d document) value(key []byte) bool {
-	d.wait = false
-	switch d.text[d.pos] {
+	s.pos = at
+	switch text[at] {
 	case '|', '>':
-		return !d.want(key) && d.block()
+		return !s.want(key) && s.block()
 	case '"', '\'':
-		return d.quoted(key) && d.lineEnd()
+		return s.quoted(key) && s.lineEnd()
 	case '[', '{':
-		return d.flow() && d.lineEnd()
+		return s.flow() && s.lineEnd()
 	}
-	return d.plain(key)
+	return s.plain(key)
 }
 
 // want reports whether the field with that key at the position is wanted.
-func (d document) want(key []byte) bool {
-	return key != nil && d.wanted(d.path)
+func (s *Scanner) want(key []byte) bool {
+	return key != nil && s.wanted(s.path)
 }
 
 // found notes a scalar, and reports whether it is one that Scan can give to the byte
 // where it is wanted.
-func (d document) found(key []byte, start, end int, style Style, verbatim bool) bool {
-	if !d.want(key) {
+func (s *Scanner) found(key []byte, start, end int, style Style, verbatim bool) bool {
+	if !s.want(key) {
 		return true
 	}
 	if !verbatim {
 		return false
 	}
-	d.Fields = append(d.Fields, Field{Start: start, End: end, Style: style})
-	d.steps = append(d.steps, d.path...)
-	d.sizes = append(d.sizes, len(d.path))
-	if len(d.path) == 1 && d.stop != nil && d.stop(key, d.text[start:end], style == Plain) {
-		d.done = true
+	s.more = false // if it does, that is no key
+	s.Fields = append(s.Fields, Field{Start: start, End: end, Style: style})
+	s.steps = append(s.steps, s.path...)
+	s.sizes = append(s.sizes, len(s.path))
+	if len(s.path) == 1 && s.stop != nil && s.stop(key, s.text[start:end], style == Plain) {
+		s.done = true
 	}
 	return true
 }
@@ -334,20 +325,15 @@ func (s *Scanner) marker(at int) bool {
 		(len(rest) == 3 || rest[3] == ' ' || rest[3] == '\t' || rest[3] == '\n')
 }
 
-// spaces moves behind spaces.
-func (s *Scanner) spaces() {
-	text, i := s.text, s.pos
-	for i < len(text) && text[i] == ' ' {
-		i++
-	}
-	s.pos = i
-}
-
 // lineEnd moves behind the line break, over spaces and a comment. It is false where
 // anything else is left of the line.
 func (s *Scanner) lineEnd() bool {
+	if s.pos < len(s.text) && s.text[s.pos] == '\n' {
+		s.pos++
+		return true
+	}
 	start := s.pos
-	s.spaces()
+	s.pos += spaces(s.text[s.pos:])
 	if s.pos < len(s.text) && s.text[s.pos] == '#' {
 		if s.pos == start && start > 0 && s.text[start-1] != ' ' && s.text[start-1] != '\n' {
 			return false // it would need a space in front

@@ -126,11 +126,60 @@ func TestStop(t *testing.T) {
 		"image: a\nkind: b\nimage: [\n":        2,
 		"image: a\nx: {kind: b}\nimage: c\n":   3,
 		"kind: c\nimage: a\nkind: 'b'\n\t":     3,
+		"image: a\nkind: b":                    2,
+		"kind: b\n\n# c\n":                     1,
 		`{"kind": "b", "image": "a"}`:          2,
 		"- kind: b\n- image: a\n- kind: 'b'\n": 3,
 	} {
 		if !s.Scan([]byte(text), wanted, isB) || len(s.Fields) != want {
 			t.Errorf("%q: %d fields, want %d", text, len(s.Fields), want)
+		}
+	}
+	// Where the value goes on it is another one, and where it may, the YAML parser has the word.
+	for _, text := range []string{"kind: b\n  c\n", "kind: b\n\n c: d\n", "kind: b\n\u0085 c\n", "kind: b\n\r c\n", "kind: b # c\n d\n"} {
+		if s.Scan([]byte(text), wanted, isB) {
+			t.Errorf("%q: accepted with %d fields", text, len(s.Fields))
+		}
+	}
+}
+
+// TestWords: what is looked at eight bytes at a time is what the classes say.
+func TestWords(t *testing.T) {
+	run := func(text []byte, is func(c byte) bool) int {
+		n := 0
+		for n < len(text) && is(text[n]) {
+			n++
+		}
+		return n
+	}
+	common := rapid.SampledFrom([]byte("aaaazAZ09-./_   @[`{:#'~\x00\x1f\x7f\x80\xff\n"))
+	bytes := rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom([]byte("   aZ0_")), rapid.SampledFrom([]byte("   aZ0_")), rapid.SampledFrom([]byte("   aZ0_")), common, rapid.Byte()), 0, 40)
+	rapid.Check(t, func(t *rapid.T) {
+		text := bytes.Draw(t, "text")
+		if got, want := spaces(text), run(text, func(c byte) bool { return c == ' ' }); got != want {
+			t.Fatalf("%d spaces, want %d", got, want)
+		}
+		text = []byte(strings.TrimLeft(string(text), " "))
+		if got, want := keyBytes(text), run(text, func(c byte) bool { return class[c]&keyNext != 0 }); got != want {
+			t.Fatalf("%d bytes of a key, want %d", got, want)
+		}
+		if got, want := plainBytes(text), run(text, func(c byte) bool { return class[c]&plainNext != 0 }); got != want {
+			t.Fatalf("%d bytes of a plain scalar, want %d", got, want)
+		}
+	})
+	for at := range 8 { // every byte in every place
+		for c := range 256 {
+			text := []byte("aaaaaaaaaaaaaaaa")
+			text[at] = byte(c)
+			want := func(bit uint8) int {
+				if class[c]&bit != 0 {
+					return len(text)
+				}
+				return at
+			}
+			if keyBytes(text) != want(keyNext) || plainBytes(text) != want(plainNext) {
+				t.Errorf("%q: %d and %d", text, keyBytes(text), plainBytes(text))
+			}
 		}
 	}
 }
@@ -140,15 +189,16 @@ func genText() *rapid.Generator[string] {
 	value := rapid.SampledFrom([]string{
 		"a", "nginx:1", "a b", "'a'", "\"a\"", "'a''b'", "\"\\n\"", "\"\\x61\"", "\"a\n   b\"", "'a\n  b'", "a\n    b", "a\n  b", "a # c", "a #c\n    b", "a: b", "a:", "#", "|", "|-", ">", "|+", "|2", "| # c",
 		"|\n    a\n   b", "|\n      a\n\n     b\n      c", ">-\n\n     a", "|\n\n\n", "|\n \n      a", "{}", "[]", "{image: a}", "[a, b]", "[{image: a},\n {image: b}]", "{\"a\":\"b\",\"image\":1}", "{a: [b, {c: d}]}", "[a\n b]", "{a}", "[a,]", "{image: a,}", "[a,,b]", "[,]",
+		"registry.k8s.io/sig-storage/csi_attacher:v4.10.0", "some words, more than eight of bytes", "eight_or_more: a", "eight_or_more #a", "eight_or_more#a", "eight_or_more:a  ", "eight_or_more\x7fa", "eight_or_moreéa", "eight_or_more:",
 		"&x a", "*x", "!!str a", "-1", "--x", "- a", "? a", ": a", "-", "é", "\u2028", "\u0085", "\x7f", "a\tb", "\ta", "~", "null", "@a", "`a", "%a", "a%", "\"a", "'a", "a'b", "a\"b", "a{b", "{a", "a, b", "\"a\" b", "\"a\":", "<<", "=", "a\n\n      b # c", "a\n# c\n    b",
 		"\"\\ud83d\\ude00\"", "\"\\/\"", "\"a\\\n  b\"", "[a: b]", "{a: b: c}", "[a, # c\n b]", "[ # c\n a # d\n, b\n # e\n]", "{a: # c\n b, # d\n image: e}", "[a,# c\n b]", "{image # c\n: a}", "[# c\n]", "{a: b # c\n}", "{image: a b}", "[--a, -1]", "{image: -}", "[a#b]", "[a #b\n]", "{a: 'b''c'}", "a\r", "[\ta]", "{image:\n a}", "[a, b]\n", "{'image':a}", "{image:a}", "{image: a:b}", "{image: a::b}", "{image: :a}",
 	})
-	key := rapid.SampledFrom([]string{"a", "b", "image", "kind", "\"image\"", "'image'", "a b", "a.b/c-d", "?", "<<", "\"im\\x61ge\"", "1", "é", "-a", "a:b", "", "\"a'b\"", "'a\"b'", "image ", "&x image"})
+	key := rapid.SampledFrom([]string{"a", "b", "image", "kind", "\"image\"", "'image'", "a b", "a.b/c-d", "?", "<<", "\"im\\x61ge\"", "1", "é", "-a", "a:b", "", "\"a'b\"", "'a\"b'", "image ", "&x image", "app.kubernetes.io/part-of_it", "eight or more"})
 	line := rapid.Custom(func(t *rapid.T) string {
 		indent := strings.Repeat(" ", rapid.SampledFrom([]int{0, 0, 2, 2, 4, 4, 6, 1, 3}).Draw(t, "indent"))
 		switch rapid.IntRange(0, 19).Draw(t, "line") {
 		case 0:
-			return rapid.SampledFrom([]string{"", "  ", "# c", "   # c", "---", "...", "\t", "%YAML 1.1", " a", "'a'", "[a]", "\"image\": a", "      b", "    - c"}).Draw(t, "other") + "\n"
+			return rapid.SampledFrom([]string{"", "  ", "# c", "   # c", "---", "...", "\t", "%YAML 1.1", " a", "'a'", "[a]", "\"image\": a", "      b", "    - c", "          eight_or_more", "          a: b", "         - a"}).Draw(t, "other") + "\n"
 		case 1, 2, 3:
 			return indent + rapid.SampledFrom([]string{"- ", "-   ", "- - "}).Draw(t, "dash") + value.Draw(t, "value") + "\n"
 		case 4, 5, 6:
