@@ -78,7 +78,7 @@ func maskVersion(text []byte) []byte {
 	if i := bytes.Index(head, []byte("\n---")); i >= 0 {
 		head = head[:i]
 	}
-	if !versionDirective.Match(head) || !directives(head) {
+	if !bytes.Contains(head, []byte("%YAML")) || !versionDirective.Match(head) || !directives(head) {
 		return text
 	}
 	masked := slices.Clone(text)
@@ -138,10 +138,13 @@ func failure(text []byte, why string) int {
 		return 0
 	}
 	read := text[:r.taken]
-	if strings.HasPrefix(why, "did not find") || strings.HasPrefix(why, "found unexpected") {
+	switch {
+	case strings.HasPrefix(why, "did not find"), strings.HasPrefix(why, "found unexpected"):
 		// Something is missing here, as it would be in any shorter text.
 		read = bytes.TrimRight(read, " \t\r\n")
-	} else {
+	case why == errDepth.Error():
+		// Parsing it again takes long, and a few brackets more or less say nothing.
+	default:
 		read = shortest(read, why)
 	}
 	_, size := utf8.DecodeLastRune(read)
