@@ -10,13 +10,21 @@ FUZZ := imageoverrides/FuzzParse imageoverrides/FuzzParseSecret imageoverrides/F
 	imageoverrides/FuzzRewriteAsKustomize internal/scan/FuzzScan examples/imageoverrides/FuzzMerge \
 	reference/FuzzParse reference/FuzzSplit
 
-.PHONY: test long lint bench fuzz
+# The modules beside the root one.
+MODULES := examples/operator internal/conformance internal/e2e
 
-# Every test there is.
+.PHONY: test e2e long lint bench fuzz
+
+# Every test there is, but for e2e's.
 test:
 	go test $(filter-out $(LAWS),$(shell go list ./...))
 	go test $(LAWS) -rapid.checks=$(DRAWS)
+	cd examples/operator && go test ./...
 	cd internal/conformance && go test -timeout 45m ./...
+
+# The real API server and the real Flux; the first run builds them for some minutes.
+e2e:
+	cd internal/e2e && go test -v -timeout 1h .
 
 # The laws with many more draws; hours.
 long:
@@ -25,9 +33,10 @@ long:
 
 lint:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
-	go vet ./...
-	go tool -modfile=internal/tools/go.mod staticcheck ./...
-	cd internal/conformance && go vet ./... && go tool -modfile=../tools/go.mod staticcheck ./...
+	@set -e; for module in . $(MODULES); do \
+		echo "$$module"; \
+		(cd $$module && go vet ./... && go tool -modfile=$(CURDIR)/internal/tools/go.mod staticcheck ./...); \
+	done
 
 # Rewrite beside its peers, in one table, and then one benchmark for each verb.
 bench:

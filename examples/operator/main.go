@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	"go.uber.org/zap/zapcore"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -42,7 +43,7 @@ func run() error {
 	namespace := flag.String("leader-elect-namespace", "", "where the Lease is kept; the operator's own without it")
 	metricsAddress := flag.String("metrics-bind-address", ":8080", "where metrics are served; 0 for nowhere")
 	healthAddress := flag.String("health-probe-bind-address", ":8081", "where /healthz and /readyz are served; 0 for nowhere")
-	logging := zap.Options{}
+	logging := zap.Options{StacktraceLevel: zapcore.PanicLevel} // a broken table is not the program's fault
 	logging.BindFlags(flag.CommandLine)
 	flag.Parse()
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))

@@ -25,7 +25,7 @@ type Source struct {
 	Events events.EventRecorder // nil for none
 
 	mu      sync.Mutex
-	version string // the resource version of the Secret that was read last, "" while there is none
+	version string // the resource version of the Secret that was read last, or missing
 	table   imageoverrides.Table
 	err     error
 }
@@ -41,17 +41,26 @@ func (s *Source) Table(ctx context.Context) (imageoverrides.Table, error) {
 	if client.IgnoreNotFound(err) != nil {
 		return imageoverrides.Table{}, err
 	}
-	switch {
-	case apierrors.IsNotFound(err):
-		s.version, s.table, s.err = "", imageoverrides.Table{}, nil
+	version := secret.ResourceVersion
+	if apierrors.IsNotFound(err) {
+		version = missing
+	}
+	if version == s.version {
+		return s.table, s.err
+	}
+	s.version, s.table, s.err = version, imageoverrides.Table{}, nil
+	if version == missing {
+		log.FromContext(ctx).Info("there is no Secret with image overrides, no release is changed", "secret", s.Secret)
 		setFaults(nil)
-	case s.version != secret.ResourceVersion:
-		s.version = secret.ResourceVersion
+	} else {
 		s.table, s.err = read(secret.Data)
 		s.report(ctx, &secret)
 	}
 	return s.table, s.err
 }
+
+// missing is no resource version.
+const missing = "missing"
 
 // read reads a table that Flux can work with.
 func read(data map[string][]byte) (imageoverrides.Table, error) {

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+var operatorProgram = program{name: "operator", folder: "../../examples/operator", pkg: "."}
+
+// An operator is examples/operator at work on the releases of one namespace, with the rights that
+// its deploy.yaml gives it and no others.
+type operator struct {
+	*process
+	cluster   *cluster
+	namespace string // of the Secret, the Lease and the releases
+	path      string // of the program
+	config    string // path of its kubeconfig
+	metrics   string // URL
+}
+
+// chosen is the label of the releases in a namespace that its operator keeps in step.
+func chosen(namespace string) map[string]string { return map[string]string{"operator": namespace} }
+
+// startOperator builds and starts an operator. It is stopped at the end of the test.
+func (c *cluster) startOperator(t testing.TB, namespace string, args ...string) *operator {
+	t.Helper()
+	path, err := operatorProgram.build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &operator{cluster: c, namespace: namespace, path: path, config: c.operatorConfig(t, namespace)}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(o.tail(40, ""))
+		}
+		o.process.stop()
+	})
+	o.start(t, args...)
+	return o
+}
+
+// start starts the operator, also again after it was stopped or killed.
+func (o *operator) start(t testing.TB, args ...string) {
+	t.Helper()
+	metrics, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.metrics = fmt.Sprintf("http://127.0.0.1:%d/metrics", metrics)
+	name := "operator-" + o.namespace
+	o.process, err = run(name, filepath.Join(o.cluster.dir, name+".log"), []string{"KUBECONFIG=" + o.config}, o.path, append([]string{
+		"--secret=" + o.namespace + "/cozystack-values",
+		"--selector=operator=" + o.namespace,
+		"--leader-elect-namespace=" + o.namespace,
+		fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", metrics),
+		"--health-probe-bind-address=0",
+	}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.eventually(t, "the operator leads", func() error {
+		if n, err := metric(o.metrics, "leader_election_master_status", ""); err != nil || n != 1 {
+			return fmt.Errorf("leader_election_master_status is %v, %w", n, err)
+		}
+		return nil
+	})
+}
+
+// eventually is the cluster's, and fails when the operator has ended.
+func (o *operator) eventually(t testing.TB, what string, f func() error) {
+	t.Helper()
+	o.cluster.eventually(t, what, timeout, func() error {
+		if err := o.exited(); err != nil {
+			t.Fatal(err)
+		}
+		return f()
+	})
+}
+
+// said waits until the operator's log has a text n times.
+func (o *operator) said(t testing.TB, text string, n int) {
+	t.Helper()
+	o.eventually(t, fmt.Sprintf("the operator says %q", text), func() error {
+		log, err := os.ReadFile(o.log)
+		if err != nil {
+			return err
+		}
+		if got := strings.Count(string(log), text); got < n {
+			return fmt.Errorf("%d times, want %d", got, n)
+		}
+		return nil
+	})
+}
+
+// idle waits until the operator has nothing more to do.
+func (o *operator) idle(t testing.TB) {
+	t.Helper()
+	o.eventually(t, "the operator is idle", func() error {
+		for _, name := range []string{"workqueue_depth", "controller_runtime_active_workers", "workqueue_unfinished_work_seconds"} {
+			if n, err := metric(o.metrics, name, ""); err != nil || n != 0 {
+				return fmt.Errorf("%s is %v, %w", name, n, err)
+			}
+		}
+		return nil
+	})
+}
+
+// operatorConfig gives the operator what deploy.yaml gives it, in a namespace of its own, and
+// returns the path of a kubeconfig for its service account.
+func (c *cluster) operatorConfig(t testing.TB, namespace string) string {
+	t.Helper()
+	deploy, err := os.ReadFile("../../examples/operator/deploy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	deploy = bytes.ReplaceAll(deploy, []byte("cozy-system"), []byte(namespace))
+	for d := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(deploy), 4096); ; {
+		var o unstructured.Unstructured
+		if err := d.Decode(&o.Object); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		switch o.GetKind() {
+		case "Deployment":
+			continue // nobody would run it here
+		case "ClusterRoleBinding":
+			o.SetName(o.GetName() + "-" + namespace)
+		}
+		if err := c.client.Create(t.Context(), &o); client.IgnoreAlreadyExists(err) != nil {
+			t.Fatal(err)
+		}
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "image-overrides"}}
+	token := &authenticationv1.TokenRequest{}
+	if err := c.client.SubResource("token").Create(t.Context(), account, token); err != nil {
+		t.Fatal(err)
+	}
+	path, err := c.kubeconfigOf("operator-"+namespace, token.Status.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// writeSecret gives the Secret with the table a text.
+func (c *cluster) writeSecret(t testing.TB, namespace, values string) *corev1.Secret {
+	t.Helper()
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cozystack-values"},
+		Data:       map[string][]byte{"values.yaml": []byte(values)},
+	}
+	err := c.client.Create(t.Context(), secret)
+	if apierrors.IsAlreadyExists(err) {
+		err = c.client.Update(t.Context(), secret)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
+// deleteSecret deletes the Secret with the table.
+func (c *cluster) deleteSecret(t testing.TB, namespace string) {
+	t.Helper()
+	err := c.client.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cozystack-values"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
