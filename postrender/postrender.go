@@ -27,6 +27,12 @@
 //   - Manifests that are Helm hooks are reached by Flux 2.8.0 to 2.8.5, and from 2.9 on where
 //     spec.postRenderStrategy is combined (the default, unless Flux runs with UseHelm3Defaults) or
 //     separate. With nohooks, and in all other versions, hooks keep their images.
+//   - Two kinds of releases fail to upgrade, whatever Merge does, and recover when the table goes: one
+//     whose chart has a plain Job under a lasting name, once the table changes the Job's image
+//     (its template is immutable); and one that has anything but maps in a field named
+//     containers, as the values of a nested HelmRelease may, with any table at all.
+//   - A release may be Ready=True and not upgraded: on a name that is no regular expression, such
+//     as "[", helm-controller panics. Table.Strict refuses such a table; call it before Merge.
 //
 // # Non-goals
 //

@@ -121,6 +121,28 @@ func (o *operator) idle(t testing.TB) {
 	})
 }
 
+// reconciles returns how many releases the operator has looked at so far, each as often as it did.
+func (o *operator) reconciles(t testing.TB) int {
+	t.Helper()
+	n, err := metric(o.metrics, "controller_runtime_reconcile_total", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(n)
+}
+
+// looked waits until the operator has looked at n more releases than before, and has nothing more to do.
+func (o *operator) looked(t testing.TB, before, n int) {
+	t.Helper()
+	o.eventually(t, "the operator looks at the releases", func() error {
+		if got := o.reconciles(t); got < before+n {
+			return fmt.Errorf("%d of %d", got-before, n)
+		}
+		return nil
+	})
+	o.idle(t)
+}
+
 // operatorConfig gives the operator what deploy.yaml gives it, in a namespace of its own, and
 // returns the path of a kubeconfig for its service account.
 func (c *cluster) operatorConfig(t testing.TB, namespace string) string {

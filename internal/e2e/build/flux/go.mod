@@ -213,7 +213,7 @@ require (
 tool github.com/fluxcd/helm-controller
 
 // As in helm-controller's own go.mod, except for Helm: helm-controller builds with Flux' fork of
-// Helm 4.2.4, which the module proxy does not have; here it is Helm 4.2.4 itself.
+// Helm 4.2.4, which cannot be had as a module everywhere; here it is Helm 4.2.4 itself.
 replace (
 	github.com/opencontainers/go-digest => github.com/opencontainers/go-digest v1.0.1-0.20231025023718-d50d2fec9c98
 	sigs.k8s.io/kustomize/api => sigs.k8s.io/kustomize/api v0.21.1
