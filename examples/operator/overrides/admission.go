@@ -17,12 +17,15 @@ type Admission struct {
 }
 
 // Default gives the release the table's post-renderer, or refuses it while the table is broken, with
-// the message of the faulty entry. It is an admission.Defaulter, for a
-// webhook too. While there is no Secret, the release stays as it is.
+// the message of the faulty entry. While there is no Secret, the release stays as it is. Default is
+// what a webhook's admission.Defaulter needs, too.
 func (a *Admission) Default(ctx context.Context, release *helmv2.HelmRelease) error {
 	table, err := a.Source.Table(ctx)
-	if err != nil {
+	switch {
+	case len(faultsOf(err)) > 0:
 		return apierrors.NewForbidden(schema.GroupResource{Group: helmv2.GroupVersion.Group, Resource: "helmreleases"}, release.Name, err)
+	case err != nil:
+		return err // of reading the Secret
 	}
 	postrender.Ensure(release, table)
 	return nil

@@ -83,7 +83,9 @@ func (r *Releases) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 		}
 		// The list of post-renderers is atomic: server-side apply would own all of it, the
 		// release's own included. The lock makes the API server refuse the patch
-		// if the release is not as it was read.
+		// if the release is not as it was read. The list is written whole, so keep
+		// helm-controller/api no older than the cluster's Flux: fields that it
+		// does not know would be lost.
 		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 		if err := r.Client.Patch(ctx, &release, patch, client.FieldOwner("image-overrides")); err != nil {
 			return client.IgnoreNotFound(err)
