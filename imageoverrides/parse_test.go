@@ -360,7 +360,7 @@ func TestScan(t *testing.T) {
 // is around the list.
 func TestScanTable(t *testing.T) {
 	odd := rapid.SampledFrom([]string{
-		"x", "a: b\n", "# c\n", "\n", "  b: c\n", "  image-overrides:\n", "  image-overrides: []\n", "_cluster:\n", "_cluster: {}\n", "_cluster: |\n", "_cluster: &a\n",
+		"x", "a: b\n", "\t\n", "   \t\n", "    \t# c\n", "# c\n", "\n", "  b: c\n", "  image-overrides:\n", "  image-overrides: []\n", "_cluster:\n", "_cluster: {}\n", "_cluster: |\n", "_cluster: &a\n",
 		"  x: \"\n", "  x: '\n", "  \"\n", "  x: [\n", "  x: {\n", "]\n", "}\n", "---\n", "...\n", "  - name: b\n", "  - item\n", "    - item\n", "  &a\n", "  *a\n", "z: *a\n",
 		"  image-overrides: |\n", "      more\n", "   more\n", "  newTag: c\n", "    newTag: c\n", "? x\n", ": y\n", "\u2028", "\x01\n", "\r\n", "&a\n", "x: y\r", "  << : {image-overrides: [item]}\n",
 	})

@@ -4,6 +4,8 @@ package imageoverrides
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -82,11 +84,8 @@ func scanTable(text []byte, outer, inner string) (overrides []Override, ok bool)
 	if indent < 0 || bytes.IndexByte(rest, '&') >= 0 || bytes.IndexByte(text[:start], '&') >= 0 {
 		return nil, false // no list, or an anchor
 	}
-	item := "item"
-	for bytes.Contains(text, []byte(item)) {
-		item += "s"
-	}
-	line := strings.Repeat(" ", indent) + "- " + item + "\n"
+	item := fmt.Sprintf("%x", sha256.Sum256(text)) // which no other place of the text can spell
+	line := strings.Repeat(" ", indent) + "- '" + item + "'\n"
 	v, err := decode(slices.Concat(text[:start], []byte(line), rest))
 	if err != nil {
 		return nil, false

@@ -125,9 +125,9 @@ func Merge(existing []helmv2.PostRenderer, t imageoverrides.Table) (list []helmv
 }
 
 // Ensure merges the table into a release as [Merge] does, in place, and reports whether that
-// changed anything. It is false for an unknown table, and where the release carries the table
-// already; nothing is written or allocated then. The release must not be nil, nor one that others
-// read at the same time, as those in a cache are.
+// changed the JSON of its post-renderers. It is false for an unknown table, and where the release
+// carries the table already; nothing is written or allocated then, and an empty list stays one. The
+// release must not be nil, nor one that others read at the same time, as those in a cache are.
 func Ensure(hr *helmv2.HelmRelease, t imageoverrides.Table) bool {
 	if inStep(hr.Spec.PostRenderers, t) {
 		return false
@@ -186,7 +186,7 @@ func inStep(existing []helmv2.PostRenderer, t imageoverrides.Table) bool {
 
 // isTable reports whether a renderer is the table's as Renderer gives it.
 func isTable(r helmv2.PostRenderer, t imageoverrides.Table) bool {
-	return t.Len() > 0 && marked(r) && r.Kustomize.Patches == nil && r.Kustomize.Images[0] == marker(t) && carries(r.Kustomize.Images[1:], t)
+	return t.Len() > 0 && marked(r) && len(r.Kustomize.Patches) == 0 && r.Kustomize.Images[0] == marker(t) && carries(r.Kustomize.Images[1:], t)
 }
 
 // unmarked reports whether a renderer without a marker is nothing but the table.
