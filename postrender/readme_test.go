@@ -16,8 +16,8 @@ import (
 
 // What the README shows, to the letter.
 
-func readTable(secret map[string][]byte) (imageoverrides.Table, error) {
-	if secret == nil {
+func readTable(exists bool, secret map[string][]byte) (imageoverrides.Table, error) {
+	if !exists {
 		return imageoverrides.Table{}, nil // unknown: releases keep what they have
 	}
 	table, err := imageoverrides.ParseSecret(secret)
@@ -33,19 +33,18 @@ func readTable(secret map[string][]byte) (imageoverrides.Table, error) {
 // An operator generates a release; live is what the cluster has of it, nil for none.
 func generate(table imageoverrides.Table, release, live *helmv2.HelmRelease) {
 	if live != nil && !table.Known() {
-		release.Spec.PostRenderers = live.Spec.PostRenderers
-		return
+		release.Spec.PostRenderers = live.DeepCopy().Spec.PostRenderers // the last table's among them
 	}
 	postrender.Ensure(release, table)
 }
 
 // An API server is asked to write a release, and refuses while the table is broken.
-func admit(secret map[string][]byte, release *helmv2.HelmRelease) error {
-	table, err := readTable(secret)
+func admit(exists bool, secret map[string][]byte, release, live *helmv2.HelmRelease) error {
+	table, err := readTable(exists, secret)
 	if err != nil {
 		return err
 	}
-	postrender.Ensure(release, table)
+	generate(table, release, live)
 	return nil
 }
 
@@ -87,24 +86,25 @@ func TestReadmeRuns(t *testing.T) {
 	good := map[string][]byte{"values.yaml": []byte("_cluster:\n  image-overrides:\n  - name: nginx\n    newTag: v2\n")}
 	for why, secret := range map[string]map[string][]byte{
 		"no values":          {},
+		"no data":            nil,
 		"a fault":            {"values.yaml": []byte("_cluster:\n  image-overrides:\n  - name: nginx\n")},
 		"Flux panics on it":  {"values.yaml": []byte("_cluster:\n  image-overrides:\n  - name: '['\n    newTag: v2\n")},
 		"not the text of it": {"values.yaml": []byte("{")},
 	} {
 		release := &helmv2.HelmRelease{}
-		if err := admit(secret, release); err == nil || release.Spec.PostRenderers != nil {
+		if err := admit(true, secret, release, nil); err == nil || release.Spec.PostRenderers != nil {
 			t.Errorf("%s: %v, %v", why, err, release.Spec.PostRenderers)
 		}
-		if table, err := readTable(secret); err == nil || table.Known() {
+		if table, err := readTable(true, secret); err == nil || table.Known() {
 			t.Errorf("%s: %v, %v", why, table, err)
 		}
 	}
 
 	release := &helmv2.HelmRelease{}
-	if err := admit(good, release); err != nil {
+	if err := admit(true, good, release, nil); err != nil {
 		t.Fatal(err)
 	}
-	want, _ := readTable(good)
+	want, _ := readTable(true, good)
 	if hash, ok := postrender.Hash(release.Spec.PostRenderers); !ok || !strings.HasPrefix(want.Hash(), hash) {
 		t.Errorf("the release carries %q, %v", hash, ok)
 	}
@@ -113,6 +113,9 @@ func TestReadmeRuns(t *testing.T) {
 	generate(imageoverrides.Table{}, generated, release)
 	if len(generated.Spec.PostRenderers) != 1 {
 		t.Errorf("while the table is unknown, a release becomes %v", generated.Spec.PostRenderers)
+	}
+	if err := admit(false, nil, &helmv2.HelmRelease{}, release); err != nil {
+		t.Errorf("without a Secret the API server says %v", err)
 	}
 	fresh := &helmv2.HelmRelease{}
 	if generate(imageoverrides.Table{}, fresh, nil); fresh.Spec.PostRenderers != nil {

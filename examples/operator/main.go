@@ -103,7 +103,6 @@ func run() error {
 	}
 	releases := &overrides.Releases{
 		Client:     m.GetClient(),
-		Live:       m.GetAPIReader(),
 		Source:     &overrides.Source{Reader: m.GetClient(), Secret: key, Events: m.GetEventRecorder("image-overrides")},
 		Concurrent: *concurrent,
 	}

@@ -154,7 +154,7 @@ func (c *cluster) namespace(t testing.TB) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if t.Failed() {
+		if t.Failed() && c.flux.process != nil {
 			t.Log(c.flux.tail(20, ns.Name))
 		}
 	})

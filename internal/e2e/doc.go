@@ -5,7 +5,7 @@
 // server holds in the end. It is a module of its own, since nobody who uses the library needs any
 // of that.
 //
-//	go test -timeout 1h        # in this folder; go test -short skips it
+//	go test -count=1 -timeout 1h        # in this folder; go test -short skips it
 //
 // The first run builds for some minutes and says so as it goes (go test ./... keeps that to itself
 // until the end, without -v). The programs stay in .bin, where Go sees that they are up to

@@ -46,10 +46,16 @@ func (c *cluster) startOperator(t testing.TB, namespace string, args ...string) 
 	}
 	o := &operator{cluster: c, namespace: namespace, path: path, config: c.operatorConfig(t, namespace)}
 	t.Cleanup(func() {
+		if o.process == nil {
+			return
+		}
+		o.process.stop()
+		if log := o.tail(3, "cannot "); strings.Contains(log, "in API group") {
+			t.Errorf("deploy.yaml lacks a right:\n%s", log)
+		}
 		if t.Failed() {
 			t.Log(o.tail(40, ""))
 		}
-		o.process.stop()
 	})
 	o.start(t, args...)
 	return o
@@ -74,12 +80,7 @@ func (o *operator) start(t testing.TB, args ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.eventually(t, "the operator leads", func() error {
-		if n, err := metric(o.metrics, "leader_election_master_status", ""); err != nil || n != 1 {
-			return fmt.Errorf("leader_election_master_status is %v, %w", n, err)
-		}
-		return nil
-	})
+	o.eventually(t, "the operator leads", func() error { return awaitMetric(o.metrics, "leader_election_master_status", "", 1) })
 }
 
 // eventually is the cluster's, and fails when the operator has ended.
@@ -113,8 +114,8 @@ func (o *operator) idle(t testing.TB) {
 	t.Helper()
 	o.eventually(t, "the operator is idle", func() error {
 		for _, name := range []string{"workqueue_depth", "controller_runtime_active_workers", "workqueue_unfinished_work_seconds"} {
-			if n, err := metric(o.metrics, name, ""); err != nil || n != 0 {
-				return fmt.Errorf("%s is %v, %w", name, n, err)
+			if err := awaitMetric(o.metrics, name, "", 0); err != nil {
+				return err
 			}
 		}
 		return nil

@@ -17,9 +17,13 @@ type Admission struct {
 }
 
 // Default gives the release the table's post-renderer, or refuses it while the table is broken, with
-// the message of the faulty entry. While there is no Secret, the release stays as it is. Default is
-// what a webhook's admission.Defaulter needs, too.
+// the message of the faulty entry. While there is no Secret, the release stays as it is, and one that
+// is being deleted always does. It is for whoever writes the spec of releases; as a webhook for
+// all writes it would keep Flux from its own, of metadata, while the table is broken.
 func (a *Admission) Default(ctx context.Context, release *helmv2.HelmRelease) error {
+	if !release.DeletionTimestamp.IsZero() {
+		return nil
+	}
 	table, err := a.Source.Table(ctx)
 	switch {
 	case len(faultsOf(err)) > 0:

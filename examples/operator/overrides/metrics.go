@@ -5,12 +5,14 @@ package overrides
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
 	"github.com/cozystack/image-overrides/postrender"
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
@@ -38,7 +40,8 @@ func carried(releases []helmv2.HelmRelease) map[string]int {
 	return counts
 }
 
-// Carried is a metric, image_overrides_releases: how many releases carry which table.
+// Carried is a metric, image_overrides_releases: how many releases carry which table. Each
+// replica has it, the one that leads and those that wait.
 type Carried struct {
 	Reader client.Reader // a cached one
 }
@@ -49,11 +52,17 @@ var carriedDesc = prometheus.NewDesc("image_overrides_releases",
 // Describe implements [prometheus.Collector].
 func (c *Carried) Describe(ch chan<- *prometheus.Desc) { ch <- carriedDesc }
 
-// Collect implements [prometheus.Collector].
+// patience is how long a scrape waits for a cache that is not filled yet.
+const patience = 5 * time.Second
+
+// Collect implements [prometheus.Collector]. There are no series while the releases cannot be
+// listed: an error would cost the scrape all other metrics.
 func (c *Carried) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
 	var releases helmv2.HelmReleaseList
-	if err := c.Reader.List(context.Background(), &releases, client.UnsafeDisableDeepCopy); err != nil {
-		ch <- prometheus.NewInvalidMetric(carriedDesc, err)
+	if err := c.Reader.List(ctx, &releases, client.UnsafeDisableDeepCopy); err != nil {
+		log.Log.Error(err, "image_overrides_releases cannot be counted")
 		return
 	}
 	for hash, n := range carried(releases.Items) {

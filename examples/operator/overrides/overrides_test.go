@@ -23,7 +23,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
 // What needs no server. The rest is held against a real one, with the real Flux, in internal/e2e.
@@ -82,7 +81,7 @@ func TestStates(t *testing.T) {
 			c := fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(objects...).Build()
 			recorder := events.NewFakeRecorder(10)
 			source := &Source{Reader: c, Secret: secretKey, Events: recorder}
-			r := &Releases{Client: c, Live: c, Source: source}
+			r := &Releases{Client: c, Source: source}
 			key := types.NamespacedName{Namespace: "default", Name: "a"}
 			for range 2 { // the second changes nothing and tells nothing
 				if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
@@ -126,42 +125,41 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestConflict: an edit between reading and writing a release is kept, and the table still comes in.
+// TestConflict: an edit between reading and writing a release is kept, and the table comes in once the
+// cache has heard of it.
 func TestConflict(t *testing.T) {
-	edits := 0
-	c := fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(releaseOf("a"), secretOf(good)).WithInterceptorFuncs(interceptor.Funcs{
-		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			if edits++; edits < 3 {
-				var owner helmv2.HelmRelease
-				if err := c.Get(ctx, client.ObjectKeyFromObject(obj), &owner); err != nil {
-					return err
-				}
-				owner.Spec.PostRenderers = append(owner.Spec.PostRenderers, releaseOf("a").Spec.PostRenderers...)
-				if err := c.Update(ctx, &owner); err != nil {
-					return err
-				}
-			}
-			return c.Patch(ctx, obj, patch, opts...)
-		},
-	}).Build()
+	c := fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(releaseOf("a"), secretOf(good)).Build()
 	stale := releaseOf("a")
-	if err := c.Get(t.Context(), client.ObjectKeyFromObject(stale), stale); err != nil {
+	key := client.ObjectKeyFromObject(stale)
+	if err := c.Get(t.Context(), key, stale); err != nil {
 		t.Fatal(err)
 	}
-	r := &Releases{Client: &staleReader{c, stale}, Live: c, Source: &Source{Reader: c, Secret: secretKey}}
-	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(stale)}); err != nil {
+	edited := stale.DeepCopy()
+	edited.Spec.PostRenderers = append(edited.Spec.PostRenderers, releaseOf("a").Spec.PostRenderers...)
+	if err := c.Update(t.Context(), edited); err != nil {
 		t.Fatal(err)
+	}
+
+	cache := &staleReader{c, stale}
+	r := &Releases{Client: cache, Source: &Source{Reader: c, Secret: secretKey}}
+	again, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+	if err != nil || again.RequeueAfter == 0 {
+		t.Fatalf("%+v, %v: want to be asked again", again, err)
+	}
+	cache.release = edited
+	if again, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || again.RequeueAfter != 0 {
+		t.Fatalf("%+v, %v", again, err)
 	}
 	var got helmv2.HelmRelease
-	if err := c.Get(t.Context(), client.ObjectKeyFromObject(stale), &got); err != nil {
+	if err := c.Get(t.Context(), key, &got); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := postrender.Hash(got.Spec.PostRenderers); !ok || len(got.Spec.PostRenderers) != 4 || edits != 3 {
-		t.Errorf("after %d patches: %+v", edits, got.Spec.PostRenderers)
+	if _, ok := postrender.Hash(got.Spec.PostRenderers); !ok || len(got.Spec.PostRenderers) != 3 {
+		t.Errorf("the release has %+v", got.Spec.PostRenderers)
 	}
 }
 
-// staleReader is a client whose cache never hears of an edit.
+// staleReader is a client whose cache knows one state of a release.
 type staleReader struct {
 	client.Client
 	release *helmv2.HelmRelease
@@ -170,6 +168,27 @@ type staleReader struct {
 func (s *staleReader) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
 	s.release.DeepCopyInto(obj.(*helmv2.HelmRelease))
 	return nil
+}
+
+// TestDeleted: a release that is being deleted is nobody's business.
+func TestDeleted(t *testing.T) {
+	release := releaseOf("a")
+	now := metav1.Now()
+	release.DeletionTimestamp, release.Finalizers = &now, []string{"finalizers.example.org/a"}
+	for _, table := range []string{good, "["} {
+		c := fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(release.DeepCopy(), secretOf(table)).Build()
+		source := &Source{Reader: c, Secret: secretKey}
+		if _, err := (&Releases{Client: c, Source: source}).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(release)}); err != nil {
+			t.Fatal(err)
+		}
+		var got helmv2.HelmRelease
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(release), &got); err != nil {
+			t.Fatal(err)
+		}
+		if err := (&Admission{source}).Default(t.Context(), &got); err != nil || !reflect.DeepEqual(got.Spec, release.Spec) {
+			t.Errorf("%s: %v, %+v", table, err, got.Spec)
+		}
+	}
 }
 
 // TestCarried: the metric of which releases carry which table.

@@ -5,11 +5,12 @@ package overrides
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/cozystack/image-overrides/postrender"
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/util/retry"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,8 +23,7 @@ import (
 
 // Releases brings HelmReleases in step with the table.
 type Releases struct {
-	Client client.Client // reads from a cache
-	Live   client.Reader // reads from the API server
+	Client client.Client // reads from a cache that has the chosen releases only
 	Source *Source
 
 	// Concurrent is how many releases are worked on at a time.
@@ -44,12 +44,15 @@ func (r *Releases) SetupWithManager(m ctrl.Manager) error {
 // say what they should carry.
 func (r *Releases) all(ctx context.Context, _ client.Object) []reconcile.Request {
 	table, err := r.Source.Table(ctx)
-	if err != nil || !table.Known() {
+	if len(faultsOf(err)) > 0 || err == nil && !table.Known() {
 		return nil // told by the source
 	}
 	var releases helmv2.HelmReleaseList
-	if err := r.Client.List(ctx, &releases, client.UnsafeDisableDeepCopy); err != nil {
-		log.FromContext(ctx).Error(err, "the releases cannot be listed")
+	if err == nil {
+		err = r.Client.List(ctx, &releases, client.UnsafeDisableDeepCopy)
+	}
+	if err != nil {
+		log.FromContext(ctx).Error(err, "the Secret has changed, and the releases cannot follow")
 		return nil
 	}
 	requests := make([]reconcile.Request, len(releases.Items))
@@ -60,8 +63,12 @@ func (r *Releases) all(ctx context.Context, _ client.Object) []reconcile.Request
 	return requests
 }
 
-// Reconcile brings one release in step. Where somebody else has written it since it was read,
-// it is read again, from the API server, and merged anew.
+// hears is how long a cache may take to hear of a write, at most.
+const hears = 200 * time.Millisecond
+
+// Reconcile brings one release in step. Where somebody has written it since the cache heard of
+// it, it is read and merged again, a moment later. A release that is no longer chosen keeps
+// the table that it has.
 func (r *Releases) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	table, err := r.Source.Table(ctx)
 	if len(faultsOf(err)) > 0 {
@@ -70,31 +77,24 @@ func (r *Releases) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	reader := client.Reader(r.Client)
-	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		var release helmv2.HelmRelease
-		if err := reader.Get(ctx, req.NamespacedName, &release); err != nil {
-			return client.IgnoreNotFound(err)
-		}
-		reader = r.Live
-		before := release.DeepCopy()
-		if !release.DeletionTimestamp.IsZero() || !postrender.Ensure(&release, table) {
-			return nil
-		}
-		// The list of post-renderers is atomic: server-side apply would own all of it, the
-		// release's own included. The lock makes the API server refuse the patch
-		// if the release is not as it was read. The list is written whole, so keep
-		// helm-controller/api no older than the cluster's Flux: fields that it
-		// does not know would be lost.
-		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-		if err := r.Client.Patch(ctx, &release, patch, client.FieldOwner("image-overrides")); err != nil {
-			return client.IgnoreNotFound(err)
-		}
-		hash, _ := postrender.Hash(release.Spec.PostRenderers)
-		log.FromContext(ctx).V(1).Info("the release follows the table", "hash", hash)
-		return nil
-	})
-	if err != nil {
+	var release helmv2.HelmRelease
+	if err := r.Client.Get(ctx, req.NamespacedName, &release); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	before := release.DeepCopy()
+	if !release.DeletionTimestamp.IsZero() || !postrender.Ensure(&release, table) {
+		return ctrl.Result{}, nil
+	}
+	// The list of post-renderers is atomic: server-side apply would own all of it, the
+	// release's own included. The lock makes the API server refuse the patch if the release is
+	// not as it was read. The list is written whole, so keep helm-controller/api no older
+	// than the cluster's Flux: fields that it does not know would be lost.
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	err = r.Client.Patch(ctx, &release, patch, client.FieldOwner("image-overrides"))
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: hears}, nil
+	}
+	if client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("post-renderers of %s: %w", req, err)
 	}
 	return ctrl.Result{}, nil

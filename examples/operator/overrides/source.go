@@ -48,13 +48,14 @@ func (s *Source) Table(ctx context.Context) (imageoverrides.Table, error) {
 	if version == s.version {
 		return s.table, s.err
 	}
+	last := s.table
 	s.version, s.table, s.err = version, imageoverrides.Table{}, nil
 	if version == missing {
 		log.FromContext(ctx).Info("there is no Secret with image overrides, no release is changed", "secret", s.Secret)
 		setFaults(nil)
 	} else {
 		s.table, s.err = read(secret.Data)
-		s.report(ctx, &secret)
+		s.report(ctx, &secret, last)
 	}
 	return s.table, s.err
 }
@@ -74,15 +75,18 @@ func read(data map[string][]byte) (imageoverrides.Table, error) {
 	return table, nil
 }
 
-// report tells the state of the table to those who can mend it.
-func (s *Source) report(ctx context.Context, secret *corev1.Secret) {
+// report tells the state of the table to those who can mend it. The Secret holds other things
+// too, whose changes are no event.
+func (s *Source) report(ctx context.Context, secret *corev1.Secret, last imageoverrides.Table) {
 	logger := log.FromContext(ctx).WithValues("secret", s.Secret)
 	faults := faultsOf(s.err)
 	faults = faults[:min(len(faults), maxFaults)]
 	setFaults(faults)
 	if s.err == nil {
 		logger.Info("the table of image overrides was read", "hash", s.table.Hash(), "entries", s.table.Len())
-		s.event(secret, corev1.EventTypeNormal, "ImageOverridesRead", strconv.Itoa(s.table.Len())+" entries, hash "+s.table.Hash())
+		if s.table.Hash() != last.Hash() {
+			s.event(secret, corev1.EventTypeNormal, "ImageOverridesRead", strconv.Itoa(s.table.Len())+" entries, hash "+s.table.Hash())
+		}
 		return
 	}
 	for _, f := range faults {
