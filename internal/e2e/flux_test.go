@@ -151,10 +151,8 @@ func TestMarker(t *testing.T) {
 	equalImages(t, "marker", c.images(t, releases[0]), chartImages(chartImage, chartInitImage))
 }
 
-// A release's own post-renderers work before the table's, which sees the images that they leave.
-func TestOwnPostRenderers(t *testing.T) {
-	c, namespace := useApp(t)
-	patch := kustomize.Patch{Patch: `
+// sidecarPatch is a patch that gives the chart's DaemonSet one more container.
+var sidecarPatch = kustomize.Patch{Patch: `
 apiVersion: apps/v1
 kind: DaemonSet
 metadata:
@@ -166,6 +164,10 @@ spec:
       - name: sidecar
         image: registry.example.org/team/init:3.0.0
 `, Target: &kustomize.Selector{Kind: "DaemonSet"}}
+
+// A release's own post-renderers work before the table's, which sees the images that they leave.
+func TestOwnPostRenderers(t *testing.T) {
+	c, namespace := useApp(t)
 	// This one makes the release use an image that the table has an entry for.
 	own := kustomize.Image{Name: "registry.example.org/team/init", NewName: "registry.example.org/team/app"}
 
@@ -181,16 +183,16 @@ spec:
 		want map[string]string
 	}{
 		{"patches", []helmv2.PostRenderer{
-			{Kustomize: &helmv2.Kustomize{Patches: []kustomize.Patch{patch}}},
+			{Kustomize: &helmv2.Kustomize{Patches: []kustomize.Patch{sidecarPatch}}},
 		}, patched},
 		{"images", []helmv2.PostRenderer{
 			{Kustomize: &helmv2.Kustomize{Images: []kustomize.Image{own}}},
 		}, renamed},
 		{"both in one", []helmv2.PostRenderer{
-			{Kustomize: &helmv2.Kustomize{Patches: []kustomize.Patch{patch}, Images: []kustomize.Image{own}}},
+			{Kustomize: &helmv2.Kustomize{Patches: []kustomize.Patch{sidecarPatch}, Images: []kustomize.Image{own}}},
 		}, both},
 		{"patches, then images", []helmv2.PostRenderer{
-			{Kustomize: &helmv2.Kustomize{Patches: []kustomize.Patch{patch}}},
+			{Kustomize: &helmv2.Kustomize{Patches: []kustomize.Patch{sidecarPatch}}},
 			{Kustomize: &helmv2.Kustomize{Images: []kustomize.Image{own}}},
 		}, both},
 	}

@@ -97,22 +97,10 @@ func (c *cluster) generations(t testing.TB, namespace string) map[string][2]int6
 // releases follow, each step is one upgrade, and their own post-renderers stay and work.
 func TestOperator(t *testing.T) {
 	c, namespace := useApp(t)
-	patch := kustomize.Patch{Patch: `
-apiVersion: apps/v1
-kind: DaemonSet
-metadata:
-  name: any
-spec:
-  template:
-    spec:
-      containers:
-      - name: sidecar
-        image: registry.example.org/team/init:3.0.0
-`, Target: &kustomize.Selector{Kind: "DaemonSet"}}
 	rename := kustomize.Image{Name: "registry.example.org/team/init", NewName: "registry.example.org/team/app"}
-	patches := helmv2.PostRenderer{Kustomize: &helmv2.Kustomize{Patches: []kustomize.Patch{patch}}}
+	patches := helmv2.PostRenderer{Kustomize: &helmv2.Kustomize{Patches: []kustomize.Patch{sidecarPatch}}}
 	images := helmv2.PostRenderer{Kustomize: &helmv2.Kustomize{Images: []kustomize.Image{rename}}}
-	both := helmv2.PostRenderer{Kustomize: &helmv2.Kustomize{Patches: []kustomize.Patch{patch}, Images: []kustomize.Image{rename}}}
+	both := helmv2.PostRenderer{Kustomize: &helmv2.Kustomize{Patches: []kustomize.Patch{sidecarPatch}, Images: []kustomize.Image{rename}}}
 	own := [][]helmv2.PostRenderer{nil, {patches}, {both}, {patches, images}}
 
 	// want returns the images of a release with some of the post-renderers above, under a table.

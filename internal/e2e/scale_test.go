@@ -126,7 +126,7 @@ func TestOperatorKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o := c.startOperator(t, namespace, "--qps=10")
+	o := c.startOperator(t, namespace, "--qps=5")
 	table := c.writeTable(t, namespace, overrides...)
 	carrying := func() (n int) {
 		for _, r := range c.releases(t, namespace) {

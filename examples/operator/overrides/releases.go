@@ -63,7 +63,7 @@ func (r *Releases) all(ctx context.Context, _ client.Object) []reconcile.Request
 	return requests
 }
 
-// hears is how long a cache may take to hear of a write, at most.
+// hears is how long the cache is given to hear of somebody else's write.
 const hears = 200 * time.Millisecond
 
 // Reconcile brings one release in step. Where somebody has written it since the cache heard of
