@@ -182,12 +182,15 @@ func (c *cluster) operatorConfig(t testing.TB, namespace string) string {
 	return path
 }
 
-// writeSecret gives the Secret with the table a text.
+// writeSecret gives the Secret with the table a text, or no key for it where that is empty.
 func (c *cluster) writeSecret(t testing.TB, namespace, values string) *corev1.Secret {
 	t.Helper()
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cozystack-values"},
-		Data:       map[string][]byte{"values.yaml": []byte(values)},
+		Data:       map[string][]byte{},
+	}
+	if values != "" {
+		secret.Data["values.yaml"] = []byte(values)
 	}
 	err := c.client.Create(t.Context(), secret)
 	if apierrors.IsAlreadyExists(err) {
