@@ -563,6 +563,16 @@ func BenchmarkParse(b *testing.B) {
 			}
 		})
 	}
+	data := secret("_cluster:\n  root-host: example.org\n  image-overrides:\n  " + strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n  ") + "\n")
+	b.Run("secret", func(b *testing.B) {
+		b.SetBytes(int64(len(data["values.yaml"])))
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := ParseSecret(data); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	// The peer in the same run: the library that Helm decodes values with, without any check.
 	b.Run("peer", func(b *testing.B) {
 		b.SetBytes(int64(len(text)))
