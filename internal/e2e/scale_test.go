@@ -159,7 +159,7 @@ func TestOperatorKilled(t *testing.T) {
 }
 
 // A thousand releases follow a change of the table. How long they take, and what that costs, is in the
-// log; it took 20 seconds on two cores that had nothing else to do.
+// log; it took some 25 seconds on two cores that had little else to do.
 func TestOperatorThousand(t *testing.T) {
 	c, namespace := useApp(t)
 	c.stopFlux(t, namespace)
