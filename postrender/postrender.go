@@ -138,14 +138,21 @@ func Ensure(hr *helmv2.HelmRelease, t imageoverrides.Table) bool {
 
 // merge is [Merge], but gives existing itself where that is in step.
 func merge(existing []helmv2.PostRenderer, t imageoverrides.Table) []helmv2.PostRenderer {
-	if inStep(existing, t) && !(t.Known() && len(existing) == 0) {
-		return existing
+	if inStep(existing, t) {
+		switch last := len(existing) - 1; {
+		case !t.Known():
+			return existing
+		case last < 0:
+			return nil
+		case t.Len() == 0 || existing[last].Kustomize.Patches == nil: // otherwise as Renderer has it
+			return existing
+		}
 	}
 	merged := make([]helmv2.PostRenderer, 0, len(existing)+1)
 	var table helmv2.PostRenderer // what existing has of this table already
 	for i, r := range existing {
 		switch {
-		case isTable(r, t):
+		case isTable(r, t) && r.Kustomize.Patches == nil:
 			table = r
 		case marked(r):
 			if len(r.Kustomize.Patches) > 0 {
@@ -184,7 +191,7 @@ func inStep(existing []helmv2.PostRenderer, t imageoverrides.Table) bool {
 	return !slices.ContainsFunc(own, marked)
 }
 
-// isTable reports whether a renderer is the table's as Renderer gives it.
+// isTable reports whether a renderer is the table's, with the JSON that Renderer's has.
 func isTable(r helmv2.PostRenderer, t imageoverrides.Table) bool {
 	return t.Len() > 0 && marked(r) && len(r.Kustomize.Patches) == 0 && r.Kustomize.Images[0] == marker(t) && carries(r.Kustomize.Images[1:], t)
 }
