@@ -12,6 +12,7 @@ require (
 // For tests only.
 require (
 	github.com/distribution/reference v0.6.0
+	github.com/google/go-cmp v0.7.0
 	github.com/opencontainers/go-digest v1.0.0
 	pgregory.net/rapid v1.2.0
 	sigs.k8s.io/kustomize/api v0.21.1

@@ -75,7 +75,7 @@ func genName() *rapid.Generator[string] { return rapid.SampledFrom(imageNames) }
 // genImage gives images that tables of those names match, nearly match and do not match.
 func genImage() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
-		image := genName().Draw(t, "name")
+		image := rapid.OneOf(genName(), genName(), genName(), genName(), rapid.SampledFrom(oddNames)).Draw(t, "name")
 		if rapid.IntRange(0, 9).Draw(t, "near") == 0 {
 			image = strings.Replace(image, ".", rapid.SampledFrom([]string{"x", ":", "é", "/", "@", "\n", ""}).Draw(t, "for the dot"), 1)
 		}
@@ -85,9 +85,14 @@ func genImage() *rapid.Generator[string] {
 	})
 }
 
+// oddNames are no image names, and literal to kustomize all the same.
+var oddNames = []string{
+	"a b", "a ", ".", "..", "é", "a\nb", "Nginx", "ghcr.io/Acme/Tool", "IMAGE_PLACEHOLDER", "https://quay.io/a", "a/", "/a", "a//b", "a:1/b", "-", "a_.b", "#a",
+}
+
 // genTable gives tables that the chart accepts. Where strict is set, Lint finds no error.
 func genTable(strict bool) *rapid.Generator[Table] {
-	odd := []string{"a+", "m/a.*", ".*", "foo|bar", "quay.io/.*", "[", "c++", "a b", "[::1]:5000/a", ".", "..", "é", "a\nb", "(a)", `\Qa`, "^a", "a$"}
+	odd := append([]string{"a+", "m/a.*", ".*", "foo|bar", "quay.io/.*", "[", "c++", "[::1]:5000/a", "(a)", `\Qa`, "^a", "a$"}, oddNames...)
 	entry := rapid.Custom(func(t *rapid.T) Override {
 		o := Override{
 			Name:    genName().Draw(t, "name"),
@@ -97,6 +102,9 @@ func genTable(strict bool) *rapid.Generator[Table] {
 		}
 		if !strict && rapid.IntRange(0, 3).Draw(t, "odd") == 0 {
 			o.Name = rapid.SampledFrom(odd).Draw(t, "name")
+		}
+		if strict && rapid.IntRange(0, 5).Draw(t, "odd") == 0 {
+			o.Name = rapid.SampledFrom(oddNames).Draw(t, "name")
 		}
 		if !strict && rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
 			o.NewName = rapid.SampledFrom([]string{"m/a:v9", "b@" + digestA, "h:5000", "a b", "B/", "it's", "a:b"}).Draw(t, "newName")

@@ -60,10 +60,12 @@ func TestChartRules(t *testing.T) {
 			}
 			table, err := ParseValues(values)
 			fromText, textErr := ParseValuesText([]byte(rule.Values))
-			if fmt.Sprint(textErr) != fmt.Sprint(err) || fromText.Hash() != table.Hash() {
+			if twice := Faults(textErr); len(twice) > 0 && twice[0].Rule == RuleTwice {
+				// Helm took the last one, and said what it thinks of that.
+			} else if fmt.Sprint(textErr) != fmt.Sprint(err) || !fromText.Equal(table) {
 				t.Errorf("from text: %v, decoded: %v", textErr, err)
 			}
-			for _, e := range all(textErr) {
+			for _, e := range Faults(textErr) {
 				if e.Line == 0 || e.Column == 0 {
 					t.Errorf("no position: %s", told(e))
 				}

@@ -183,9 +183,9 @@ func ExampleTable_Lint() {
 	}
 	fmt.Println("strict:", table.Strict())
 	// Output:
-	// error no-reference overrides[0]: name "quay.io/c++" is no image name, and Flux reads it as a regular expression; write the image as manifests spell it, without tag and digest
+	// error no-reference overrides[0]: name "quay.io/c++" has the character '+', so that Flux reads it as a regular expression; write the image as manifests spell it, without tag and digest
 	// warning no-change overrides[1]: newName is the name itself, and nothing else is set; drop the entry
-	// strict: overrides[0]: name "quay.io/c++" is no image name, and Flux reads it as a regular expression; write the image as manifests spell it, without tag and digest
+	// strict: overrides[0]: name "quay.io/c++" has the character '+', so that Flux reads it as a regular expression; write the image as manifests spell it, without tag and digest
 }
 
 func ExampleRewrite() {
@@ -254,7 +254,7 @@ func Example_story() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("the same table:", read.Hash() == table.Hash())
+	fmt.Println("the same table:", read.Equal(table))
 
 	// A release with a post-renderer of its own.
 	var release helmv2.HelmRelease

@@ -5,14 +5,10 @@ package imageoverrides
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
-	"slices"
-	"strings"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
 	yamljson "sigs.k8s.io/yaml"
 
 	"github.com/cozystack/image-overrides/internal/document"
@@ -20,95 +16,164 @@ import (
 
 const (
 	listPath  = "overrides"
-	valuesKey = "registries"
 	secretKey = "values.yaml"
 )
+
+// A home is where a table stands in values: the path, and what the values are called.
+type home struct{ what, outer, inner string }
+
+var (
+	inValues = home{"values", "registries", "imageOverrides"}
+	inSecret = home{secretKey, "_cluster", "image-overrides"}
+)
+
+func (h home) path() string { return h.outer + "." + h.inner }
 
 // Parse reads a table from the text of a YAML or JSON list of entries. The text is
 // read as Helm reads a values file (YAML 1.1, so that a tag written 1.20 or yes is
 // a number or a boolean, and refused), and checked by the chart's rules. Empty text
 // and every value that Helm counts as empty give the known, empty table.
 //
+// The text is read whole, or not at all: where Helm would read a part of it and say nothing, it is
+// an error. So is text behind the first document, with or without a separator between them, and a
+// key that an entry sets twice. Aliases may stand for 4 MiB of text, all of them together.
+//
 // The error is a list of [*Error], each with its line and column; their path is
 // "overrides". Nothing of data is kept.
 func Parse(data []byte) (Table, error) {
-	if overrides, rest, indent := scanList(data); indent >= 0 && len(rest) == 0 {
-		return check(overrides, listPath, data)
+	if l := scanList(data, 1); l.indent >= 0 && len(l.rest) == 0 {
+		return check(l, listPath)
 	}
-	v, err := decode(data)
+	in, err := open(data)
 	if err != nil {
 		return Table{}, err
 	}
-	return read(v, listPath, data)
+	if err := in.twice().err(); err != nil {
+		return Table{}, err
+	}
+	return in.read(in.value, listPath)
 }
 
 // ParseValues reads the table from a chart's decoded values, at
 // registries.imageOverrides, by the chart's rules. Values without that key, and every
-// value there that Helm counts as empty, give the known, empty table. The error is
-// a list of [*Error], whose first is what the chart would have said. Values are
+// value there that Helm counts as empty, give the known, empty table; [Table.Absent] tells
+// the first. The error is a list of [*Error], whose first is what the chart would have said. Values are
 // of the types that Helm's decoding gives; those that other decoders give
 // (map[any]any, integers, json.Number) are understood. Nothing of values is kept or changed.
 func ParseValues(values map[string]any) (Table, error) {
-	return readAt(values, valuesKey, "imageOverrides", nil)
+	return (&input{}).readAt(values, inValues)
 }
 
 // ParseValuesText is [ParseValues] for the text of a chart's values file, which is read as Helm
-// reads it. Its faults have line and column. Text that is no YAML map is an error, and
-// empty text the known, empty table.
+// reads it, but whole or not at all, as [Parse] does: text behind the first document is an error, and a key that is
+// set twice on the way to the table or inside it. Other keys of the file are Helm's business.
+// Faults have line and column. Text that is no YAML map is an error, and empty text the known, empty table.
 func ParseValuesText(data []byte) (Table, error) {
-	return readText("values", data, valuesKey, "imageOverrides")
+	return readText(data, inValues)
 }
 
 // ParseSecret reads the table from the data of the Secret that the chart writes, at
 // _cluster.image-overrides in the text under the key values.yaml. It is called when
 // the Secret exists; while it does not, the table is the unknown one, Table{}.
 //
-// Data without values.yaml is an error, and so is values.yaml that is no YAML map. Where it
-// is one without _cluster.image-overrides, the table is known and empty. The error is
+// It is for who writes releases, and the one call that they need: the text is read whole or not at all, as
+// [ParseValuesText] does it, and beside what breaks the chart's rules it refuses what
+// [Table.Strict] refuses, on which Flux would break.
+//
+// Data without values.yaml is an error, and so is a values.yaml without any document (nothing, white
+// space, comments: a Secret that was blanked by mistake) or one that is no YAML map. Where it
+// is a map, or null, without _cluster.image-overrides, the table is known and empty: the platform chart leaves
+// the key out for an empty table. The error is
 // a list of [*Error]; line and column count from the start of values.yaml.
 func ParseSecret(data map[string][]byte) (Table, error) {
 	text, ok := data[secretKey]
 	if !ok {
-		return Table{}, faults{{Entry: -1, Rule: RuleSecret, text: fmt.Sprintf("the Secret has no key %q", secretKey)}}
+		return Table{}, faults{{Entry: -1, Rule: RuleSecret, text: fmt.Sprintf("the Secret has no key %q", secretKey)}}.err()
 	}
-	return readText(secretKey, text, "_cluster", "image-overrides")
-}
-
-// readText reads the table under two keys of a text, which must be a map, or empty. What is the
-// name of the text.
-func readText(what string, text []byte, outer, inner string) (Table, error) {
-	if overrides, ok := scanTable(text, outer, inner); ok {
-		return check(overrides, outer+"."+inner, text)
+	if document.Blank(text) && !separated(text) {
+		return Table{}, faults{{
+			Entry: -1, Rule: RuleSecret, Line: 1, Column: 1,
+			text: fmt.Sprintf("key %q of the Secret holds no document; an empty table is written {}", secretKey),
+		}}.err()
 	}
-	return readParsed(what, text, outer, inner)
-}
-
-// readParsed is readText without its quick way.
-func readParsed(what string, text []byte, outer, inner string) (Table, error) {
-	v, err := decode(text)
+	t, err := readText(text, inSecret)
+	if err == nil {
+		err = t.Strict()
+	}
 	if err != nil {
 		return Table{}, err
 	}
-	values, ok := v.(map[string]any)
-	if !ok && v != nil {
-		return Table{}, faults{notMap(what, v).locate(text)}
-	}
-	return readAt(values, outer, inner, text)
+	return t, nil
 }
 
-// readAt reads the table under two keys of values. Where text is given, values were decoded from
-// it. What is under the first must be a map or null; in a chart's values, it may also be
-// anything else that Helm counts as empty.
-func readAt(values map[string]any, outer, inner string, text []byte) (Table, error) {
-	m, ok := asMap(values[outer])
-	if !ok && values[outer] != nil && !(outer == valuesKey && empty(values[outer])) {
-		f := notMap(outer, values[outer])
-		if text != nil {
-			f.locate(text, outer)
-		}
-		return Table{}, faults{f}
+// separated reports whether a text that is blank has a separator, and so an empty document.
+func separated(text []byte) bool { return bytes.Contains(text, []byte("---")) }
+
+// Changed reports whether the table may be another after a change of the Secret's data, where nil stands
+// for a Secret that is not there: it compares what [ParseSecret] says of both. Two that it refuses
+// are the same if it tells the same faults in the same places. Other keys, and other values in
+// values.yaml, make no difference.
+func Changed(before, after map[string][]byte) bool {
+	if (before == nil) != (after == nil) {
+		return true
 	}
-	return read(m[inner], outer+"."+inner, text)
+	a, had := before[secretKey]
+	b, has := after[secretKey]
+	if had == has && bytes.Equal(a, b) {
+		return false
+	}
+	t, err := ParseSecret(before)
+	u, err2 := ParseSecret(after)
+	if err == nil || err2 == nil {
+		return (err == nil) != (err2 == nil) || !t.Equal(u)
+	}
+	x, y := Faults(err), Faults(err2)
+	for i := range min(len(x), len(y)) {
+		if *x[i] != *y[i] {
+			return true
+		}
+	}
+	return len(x) != len(y)
+}
+
+// readText reads the table in a text, which must be a map, or empty.
+func readText(text []byte, h home) (Table, error) {
+	if l, ok := scanTable(text, h); ok {
+		return check(l, h.path())
+	}
+	return readParsed(text, h)
+}
+
+// readParsed is readText without its quick way.
+func readParsed(text []byte, h home) (Table, error) {
+	in, err := open(text)
+	if err != nil {
+		return Table{}, err
+	}
+	values, ok := in.value.(map[string]any)
+	if !ok && in.value != nil {
+		return Table{}, faults{in.locate(notMap(h.what, in.value))}.err()
+	}
+	if err := in.twice(h.outer, h.inner).err(); err != nil {
+		return Table{}, err
+	}
+	return in.readAt(values, h)
+}
+
+// readAt reads the table in values. What is under the outer key must be a map or null; in a chart's
+// values, it may also be anything else that Helm counts as empty.
+func (in *input) readAt(values map[string]any, h home) (Table, error) {
+	outer := values[h.outer]
+	m, ok := asMap(outer)
+	if !ok && outer != nil && !(h == inValues && empty(outer)) {
+		return Table{}, faults{in.locate(notMap(h.outer, outer), h.outer)}.err()
+	}
+	v, found := m[h.inner]
+	t, err := in.read(v, h.path(), h.outer, h.inner)
+	if err == nil {
+		t.t.absent = !found
+	}
+	return t, err
 }
 
 func notMap(path string, v any) *Error {
@@ -118,60 +183,49 @@ func notMap(path string, v any) *Error {
 	}
 }
 
-// read checks a decoded table. Where text is given, it is what the table was decoded from.
-func read(v any, path string, text []byte) (Table, error) {
+// read checks a decoded table, which stands under the given keys of the input.
+func (in *input) read(v any, path string, keys ...string) (Table, error) {
 	c := checker{path: path}
 	overrides := c.table(v)
-	return c.result(overrides, text)
+	if len(c.faults) > 0 {
+		in.locateAll(c.faults, keys...)
+		return Table{}, c.faults.err()
+	}
+	from := source{path: path}
+	from.start, from.places = in.places(overrides, keys...)
+	return known(overrides, from), nil
 }
 
-// check checks a table whose entries are typed, as they stand in text.
-func check(overrides []Override, path string, text []byte) (Table, error) {
+// check checks a table whose entries are typed, as they stand in a text.
+func check(l listing, path string) (Table, error) {
 	c := checker{path: path}
-	c.overrides(overrides)
-	return c.result(overrides, text)
-}
-
-// result returns the table of overrides that were checked, or the faults, with
-// their positions where text is given.
-func (c *checker) result(overrides []Override, text []byte) (Table, error) {
+	c.overrides(l.overrides)
+	from := source{path: path, start: l.start, places: l.places}
 	if len(c.faults) == 0 {
-		return known(overrides), nil
+		return known(l.overrides, from), nil
 	}
-	if text != nil {
-		var keys []string
-		if c.path != listPath {
-			keys = strings.Split(c.path, ".")
-		}
-		c.faults.locate(text, keys...)
+	for _, e := range c.faults {
+		at := from.at(e.Entry, e.Field)
+		e.Line, e.Column = int(at.line), int(at.column)
 	}
-	return Table{}, c.faults
+	return Table{}, c.faults.err()
 }
 
-// decode reads text as Helm reads values. JSON is read as JSON, since YAML 1.1 lacks some
+// decode reads text as Helm reads values, of which it may read only a part. JSON is read as JSON, since YAML 1.1 lacks some
 // of its escapes.
 func decode(text []byte) (v any, err error) {
-	if json.Valid(text) && utf8.Valid(text) && !hasLoneSurrogate(text) {
+	if isJSON(text) {
 		if err := json.Unmarshal(text, &v); err == nil {
 			return v, nil
 		}
 	}
-	// Decoding stops behind the first document, whatever follows.
-	if manyDocuments.Match(text) {
-		parsed, err := document.Parse(text)
-		if err != nil {
-			return nil, faults{syntaxFault(text, err)}
-		}
-		if len(parsed.Roots) > 1 {
-			at, _ := parsed.Offset(parsed.Roots[1])
-			line, column := document.NewLines(text).Position(at)
-			return nil, faults{textFault(RuleDocument, line, column, "a second document; the table must be in the only one")}
-		}
-	}
-	if err := yamljson.Unmarshal(text, &v); err != nil {
-		return nil, faults{syntaxFault(text, err)}
-	}
-	return v, nil
+	err = yamljson.Unmarshal(text, &v)
+	return v, err
+}
+
+// isJSON reports whether text is one JSON value, which loses nothing when it is read as that.
+func isJSON(text []byte) bool {
+	return json.Valid(text) && utf8.Valid(text) && !hasLoneSurrogate(text)
 }
 
 // manyDocuments matches texts that may hold more than one document, or something behind it.
@@ -187,90 +241,3 @@ var (
 	surrogate     = regexp.MustCompile(`\\u[dD][89a-fA-F]`)
 	surrogatePair = regexp.MustCompile(`\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`)
 )
-
-// syntaxFault is the fault of text that does not decode, with the position at which
-// parsing stops. What parses and still does not decode (aliases without
-// bounds, a list as a key) is told at the start of the text.
-func syntaxFault(text []byte, cause error) *Error {
-	var syntax *document.SyntaxError
-	if _, err := document.Parse(text); errors.As(err, &syntax) {
-		line, column := document.NewLines(text).Position(syntax.Offset)
-		return textFault(RuleSyntax, line, column, syntax.Reason)
-	}
-	reason := strings.TrimPrefix(cause.Error(), "error converting YAML to JSON: ")
-	return textFault(RuleSyntax, 1, 1, strings.TrimPrefix(reason, "yaml: "))
-}
-
-// locate gives the fault the position of the value under the given keys.
-func (e *Error) locate(text []byte, keys ...string) *Error {
-	faults{e}.locate(text, keys...)
-	return e
-}
-
-// locate gives the faults their positions in the text that has the table under the given
-// keys: that of the field, or else of the entry, or else of the table.
-func (f faults) locate(text []byte, keys ...string) {
-	parsed, err := document.Parse(text)
-	if err != nil || len(parsed.Roots) == 0 {
-		parsed = &document.Text{Bytes: text, Roots: []*yaml.Node{{Line: 1, Column: 1}}}
-	}
-	table := parsed.Roots[0]
-	for _, key := range keys {
-		at, ok := placesOf(table)[key]
-		if !ok || table.Kind != yaml.MappingNode {
-			break
-		}
-		table = resolve(table.Content[at+1])
-	}
-	nodes := make([]*yaml.Node, len(f))
-	entry, places := -1, map[string]int(nil) // of the entry before
-	for i, e := range f {
-		n := table
-		if e.Entry >= 0 && n.Kind == yaml.SequenceNode && e.Entry < len(n.Content) {
-			n = n.Content[e.Entry]
-			if e.Rule != RuleDuplicate { // which the alias is, not what it stands for
-				n = resolve(n)
-			}
-		}
-		if e.Field != "" && n.Kind == yaml.MappingNode {
-			if e.Entry != entry || places == nil {
-				entry, places = e.Entry, placesOf(n)
-			}
-			if at, ok := places[e.Field]; ok && e.Rule == RuleField {
-				n = n.Content[at]
-			} else if ok {
-				n = resolve(n.Content[at+1])
-			}
-		}
-		nodes[i] = n
-	}
-	// In the order of the text, in which places are found fastest.
-	order := make([]int, len(f))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return before(nodes[a], nodes[b]) })
-	lines := document.NewLines(text)
-	for _, i := range order {
-		at, _ := parsed.Offset(nodes[i])
-		f[i].Line, f[i].Column = lines.Position(at)
-	}
-}
-
-// placesOf returns where the keys of a map are among its children: the last of each, which
-// is the one that decoding keeps.
-func placesOf(n *yaml.Node) map[string]int {
-	places := make(map[string]int, len(n.Content)/2)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		places[resolve(n.Content[i]).Value] = i
-	}
-	return places
-}
-
-// resolve returns what an alias stands for, and any other node as it is.
-func resolve(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode {
-		return n.Alias
-	}
-	return n
-}

@@ -5,7 +5,6 @@ package imageoverrides
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,22 +16,6 @@ import (
 
 	"github.com/cozystack/image-overrides/internal/document"
 )
-
-// all returns every fault behind an error.
-func all(err error) []*Error {
-	var list []*Error
-	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, err := range many.Unwrap() {
-			list = append(list, all(err)...)
-		}
-		return list
-	}
-	var e *Error
-	if errors.As(err, &e) {
-		list = append(list, e)
-	}
-	return list
-}
 
 // told writes a fault with all that it has.
 func told(e *Error) string {
@@ -99,7 +82,7 @@ func TestParseFaults(t *testing.T) {
 				t.Error("a known table")
 			}
 			var got []string
-			for _, e := range all(err) {
+			for _, e := range Faults(err) {
 				got = append(got, told(e))
 			}
 			if !slices.Equal(got, test.want) {
@@ -119,6 +102,8 @@ func TestParseSecretFaults(t *testing.T) {
 	}{
 		{"nil", nil, `0:0 secret  -1 "": the Secret has no key "values.yaml"`},
 		{"another key", map[string][]byte{"values.yml": []byte("{}")}, `0:0 secret  -1 "": the Secret has no key "values.yaml"`},
+		{"nothing", secret(""), `1:1 secret  -1 "": key "values.yaml" of the Secret holds no document; an empty table is written {}`},
+		{"comments", secret("# values\n\n"), `1:1 secret  -1 "": key "values.yaml" of the Secret holds no document; an empty table is written {}`},
 		{"values that are no map", secret("[a]"), `1:1 values values.yaml -1 "": values.yaml must be a map, got slice`},
 		{"values that are text", secret("# values\nx"), `2:1 values values.yaml -1 "": values.yaml must be a map, got string`},
 		{"values that are an empty list", secret("[]"), `1:1 values values.yaml -1 "": values.yaml must be a map, got slice`},
@@ -135,7 +120,7 @@ func TestParseSecretFaults(t *testing.T) {
 		if table.Known() {
 			t.Errorf("%s: a known table", test.why)
 		}
-		list := all(err)
+		list := Faults(err)
 		if len(list) != 1 || told(list[0]) != test.want {
 			t.Errorf("%s: got %v\nwant %s", test.why, err, test.want)
 			for _, e := range list {
@@ -156,7 +141,7 @@ func TestParseValuesTextFaults(t *testing.T) {
 		{"no YAML", "a: b: c\n", `1:5 syntax  -1 "": line 1, column 5: mapping values are not allowed in this context`},
 	} {
 		table, err := ParseValuesText([]byte(test.text))
-		if list := all(err); table.Known() || len(list) != 1 || told(list[0]) != test.want {
+		if list := Faults(err); table.Known() || len(list) != 1 || told(list[0]) != test.want {
 			t.Errorf("%s: %v, want %s", test.why, err, test.want)
 		}
 	}
@@ -177,7 +162,7 @@ func TestStates(t *testing.T) {
 			t.Errorf("ParseSecret with %q: %v, known %v", text, err, table.Known())
 		}
 	}
-	for _, values := range []string{"", "{}", "a: b", "_cluster:", "_cluster: {}", "_cluster: {a: b}", "null", "# c"} {
+	for _, values := range []string{"{}", "a: b", "_cluster:", "_cluster: {}", "_cluster: {a: b}", "null", "---\n"} {
 		if table, err := ParseSecret(secret(values)); err != nil || !table.Known() || table.Len() != 0 {
 			t.Errorf("ParseSecret with %q: %v, known %v", values, err, table.Known())
 		}
@@ -219,7 +204,7 @@ func TestValueTypes(t *testing.T) {
 	} {
 		got, err := ParseValues(table(test.table))
 		if test.want != "" {
-			if list := all(err); len(list) == 0 || list[0].Error() != test.want {
+			if list := Faults(err); len(list) == 0 || list[0].Error() != test.want {
 				t.Errorf("%s: %v, want %s", test.why, err, test.want)
 			}
 			continue
@@ -294,8 +279,10 @@ func TestParseLaws(t *testing.T) {
 			t.Fatal(err)
 		}
 		data := secret(string(values))
-		if got, err = ParseSecret(data); emitted {
+		if got, err = ParseSecret(data); emitted && table.Strict() == nil {
 			check("the Secret", got, err)
+		} else if emitted && got.Known() {
+			t.Fatal("ParseSecret accepts what Strict refuses")
 		}
 		if string(data["values.yaml"]) != string(values) {
 			t.Fatal("the argument was changed")
@@ -328,10 +315,11 @@ func TestScan(t *testing.T) {
 	scanned := 0
 	rapid.Check(t, func(t *rapid.T) {
 		text := genLines().Draw(t, "lines")
-		got, rest, indent := scanList([]byte(text))
-		if len(rest) > 0 || indent < 0 {
+		l := scanList([]byte(text), 1)
+		if len(l.rest) > 0 || l.indent < 0 {
 			return
 		}
+		got := l.overrides
 		scanned++
 		v, err := decode([]byte(text))
 		if err != nil {
@@ -351,7 +339,7 @@ func TestScan(t *testing.T) {
 	t.Logf("%d texts were scanned", scanned)
 	if text, err := yamljson.Marshal(manyOverrides(1000)); err != nil {
 		t.Fatal(err)
-	} else if _, rest, _ := scanList(text); len(rest) > 0 {
+	} else if l := scanList(text, 1); len(l.rest) > 0 {
 		t.Error("the common form is not scanned")
 	}
 }
@@ -376,7 +364,7 @@ func TestScanTable(t *testing.T) {
 		indent := rapid.SampledFrom([]string{"  ", "  ", "    ", " "}).Draw(t, "indent")
 		text += around.Draw(t, "before") + indent + strings.ReplaceAll(list, "\n", "\n"+indent)
 		text = strings.TrimSuffix(text, indent) + around.Draw(t, "behind") + around.Draw(t, "behind")
-		if _, ok := scanTable([]byte(text), "_cluster", "image-overrides"); ok {
+		if _, ok := scanTable([]byte(text), inSecret); ok {
 			scanned++
 		}
 		asParsed(t, text)
@@ -386,16 +374,31 @@ func TestScanTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := scanTable(values, "_cluster", "image-overrides"); !ok {
+	if _, ok := scanTable(values, inSecret); !ok {
 		t.Error("the common form is not scanned")
 	}
+}
+
+// parsedSecret is ParseSecret without its quick way.
+func parsedSecret(values string) (Table, error) {
+	if document.Blank([]byte(values)) {
+		return ParseSecret(secret(values))
+	}
+	t, err := readParsed([]byte(values), inSecret)
+	if err == nil {
+		err = t.Strict()
+	}
+	if err != nil {
+		return Table{}, err
+	}
+	return t, nil
 }
 
 // asParsed compares ParseSecret with the same without its quick way.
 func asParsed(t tester, values string) {
 	t.Helper()
 	got, err := ParseSecret(secret(values))
-	want, parsedErr := readParsed(secretKey, []byte(values), "_cluster", "image-overrides")
+	want, parsedErr := parsedSecret(values)
 	if fmt.Sprint(err) != fmt.Sprint(parsedErr) || got.Known() != want.Known() || !slices.Equal(overridesOf(got), overridesOf(want)) {
 		t.Fatalf("%q\nscanned: %v, %v\nparsed: %v, %v", values, overridesOf(got), err, overridesOf(want), parsedErr)
 	}
@@ -439,12 +442,12 @@ func TestLargeTable(t *testing.T) {
 		t.Fatalf("%d entries, %v", table.Len(), err)
 	}
 	err = table.Strict()
-	if want := fmt.Sprintf("overrides: the table takes %d bytes as JSON, more than the 1048576 that a Secret can hold; split the platform or drop entries", len(table.t.json)); err == nil || err.Error() != want {
+	if want := fmt.Sprintf("overrides: the table takes %d bytes as JSON, more than the 1048576 that a Secret can hold; split the platform or drop entries", table.t.size); err == nil || err.Error() != want {
 		t.Errorf("Strict says %v, want %s", err, want)
 	}
 	text = append(text, "- name: a/0\n  newTag: v1\n"...)
 	_, err = Parse(text)
-	got := all(err)
+	got := Faults(err)
 	if want := `overrides[100000]: "a/0" is listed twice`; len(got) != 1 || got[0].Error() != want || got[0].Line != 200001 {
 		t.Errorf("%v, want %s in line 200001", err, want)
 	}
@@ -457,12 +460,12 @@ func TestAliasBomb(t *testing.T) {
 	for i := range 12 {
 		fmt.Fprintf(&b, "a%d: &a%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i), 10), ","))
 	}
-	want := `1:1 syntax  -1 "": line 1, column 1: document contains excessive aliasing`
+	want := `6:34 aliases  -1 "": line 6, column 34: aliases stand for more than 4194304 bytes; write what they stand for, or less of it`
 	for _, parse := range []func() error{
 		func() error { _, err := Parse([]byte(b.String())); return err },
 		func() error { _, err := ParseSecret(secret(b.String())); return err },
 	} {
-		if list := all(parse()); len(list) != 1 || told(list[0]) != want {
+		if list := Faults(parse()); len(list) != 1 || told(list[0]) != want {
 			t.Errorf("%v, want %s", list, want)
 		}
 	}
@@ -479,7 +482,7 @@ func wellFormed(t *testing.T, text []byte, table Table, err error) {
 	if (err == nil) != table.Known() {
 		t.Fatalf("%v with a table that is known: %v", err, table.Known())
 	}
-	faults := all(err)
+	faults := Faults(err)
 	if err != nil && len(faults) == 0 {
 		t.Fatalf("no *Error behind %v", err)
 	}

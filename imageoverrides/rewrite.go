@@ -148,7 +148,7 @@ func (r *rewriter) stream(src io.Reader) error {
 		case err == io.EOF:
 			return nil
 		case err == document.ErrLimit:
-			return faults{textFault(RuleTooLong, pieces.Line(), 1, fmt.Sprintf("a document of more than %d bytes", r.limit))}
+			return faults{textFault(RuleTooLong, pieces.Line(), 1, fmt.Sprintf("a document of more than %d bytes", r.limit))}.err()
 		case err != nil:
 			return err
 		}
@@ -194,7 +194,7 @@ func (r *rewriter) piece(p document.Piece) (changes []Change, edits []Edit, docu
 func (r *rewriter) parsed(p document.Piece, body []byte) (changes []Change, edits []Edit, documents int, err error) {
 	fault := func(at int, reason string) error {
 		line, column := document.NewLines(p.Bytes).Position(p.Body + at)
-		return faults{textFault(RuleSyntax, p.Line-1+line, column, reason)}
+		return faults{textFault(RuleSyntax, p.Line-1+line, column, reason)}.err()
 	}
 	text, err := document.Parse(body)
 	if err != nil {

@@ -6,15 +6,16 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 	"testing/iotest"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/reference"
 )
 
 // TestRewriteAsKustomize: the objects after Rewrite are those after kustomize, whole,
@@ -81,30 +82,40 @@ func TestRewriteLaws(t *testing.T) {
 		if result.Bytes != int64(len(in)) {
 			t.Fatalf("%d bytes of %d", result.Bytes, len(in))
 		}
+		// Apply is for images that both of kustomize's filters reach. One reaches some, and entries that
+		// Lint calls errors may make another image of what they see once.
 		for _, c := range result.Changes {
-			image, entries := table.Apply(c.Old)
-			if once, _ := table.apply(c.Old, false); image != c.New && once != c.New || !reflect.DeepEqual(entries, c.Entries) {
-				t.Fatalf("%+v, but Apply gives %q by %v", c, image, entries)
+			twice, once := outcomeOf(table.apply(c.Old, true)), outcomeOf(table.apply(c.Old, false))
+			if got := (outcome{c.New, c.Entries}); !cmp.Equal(got, twice) && !cmp.Equal(got, once) {
+				t.Fatalf("%+v, but Apply gives %+v, and once %+v", c, twice, once)
 			}
 		}
 
 		var slow bytes.Buffer
 		again, err := Rewrite(&slow, iotest.OneByteReader(strings.NewReader(in)), table)
-		if err != nil || slow.String() != out || !reflect.DeepEqual(again, result) {
+		if err != nil || slow.String() != out || !cmp.Equal(again, result) {
 			t.Fatalf("byte by byte: %v\n%q\nwant\n%q", err, slow.String(), out)
 		}
 
-		if slow, r := rewriteParsed(t, table, in); slow != out || !reflect.DeepEqual(r, result) {
+		if slow, r := rewriteParsed(t, table, in); slow != out || !cmp.Equal(r, result) {
 			t.Fatalf("by the YAML parser\n%s\n%+v\nwithout\n%s\n%+v\nwas\n%s", slow, r, out, result, in)
 		}
 
-		for _, none := range []Table{{}, known(nil)} {
+		for _, none := range []Table{{}, unchecked(nil)} {
 			if same, r := rewrite(t, none, in); same != in || len(r.Changes)+len(r.Edits) > 0 || r.Documents != result.Documents {
 				t.Fatalf("without overrides: %q, %+v", same, r)
 			}
 		}
 	})
 }
+
+// An outcome is what Apply returns.
+type outcome struct {
+	Image   string
+	Entries []int
+}
+
+func outcomeOf(image string, entries []int) outcome { return outcome{image, entries} }
 
 // rewriteParsed is Rewrite without its quick way: every document is parsed.
 func rewriteParsed(t tester, table Table, in string) (string, Result) {
@@ -160,7 +171,9 @@ func TestRewriteJoined(t *testing.T) {
 	})
 }
 
-// TestRewriteTwice: a table without chains finds nothing to change in its own output.
+// TestRewriteTwice: a table without chains finds nothing to change in its own output, as long as no dot of
+// a name stood for the @ or : in front of a digest or tag: the outcome has then another name than the
+// one that Lint judged.
 func TestRewriteTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := genTable(true).Filter(func(table Table) bool {
@@ -171,7 +184,12 @@ func TestRewriteTwice(t *testing.T) {
 			}
 			return true
 		}).Draw(t, "table")
-		out, _ := rewrite(t, table, genManifests().Draw(t, "manifests"))
+		out, first := rewrite(t, table, genManifests().Draw(t, "manifests"))
+		for _, c := range first.Changes {
+			if name, _, _ := reference.Split(c.Old); len(name) < len(table.t.overrides[c.Entries[0]].Name) {
+				return
+			}
+		}
 		if again, r := rewrite(t, table, out); again != out || len(r.Changes) > 0 {
 			t.Fatalf("%s\nbecomes\n%s\nby %v", out, again, fmt.Sprint(r.Changes))
 		}

@@ -191,7 +191,7 @@ func TestRewriteFaults(t *testing.T) {
 		if out.String() != written {
 			t.Errorf("%s: written %q, want %q", test.why, out.String(), written)
 		}
-		list := all(err)
+		list := Faults(err)
 		if len(list) != 1 || list[0].Error() != test.want || list[0].Rule != RuleSyntax || list[0].Entry != -1 ||
 			!strings.HasPrefix(test.want, fmt.Sprintf("line %d, column %d: ", list[0].Line, list[0].Column)) {
 			t.Errorf("%s: error %v, want %s", test.why, err, test.want)
@@ -224,7 +224,7 @@ func TestRewriteSafety(t *testing.T) {
 	} {
 		start := time.Now()
 		_, err := Rewrite(io.Discard, strings.NewReader(test.in), webTable(t))
-		list := all(err)
+		list := Faults(err)
 		if len(list) != 1 || !strings.HasSuffix(list[0].Error(), ": "+test.want) {
 			t.Errorf("%s: %.200s, want %s", test.why, fmt.Sprint(err), test.want)
 		}
@@ -266,7 +266,7 @@ func TestRewriteUpTo(t *testing.T) {
 	const in = "containers: [{image: nginx}]\n---\na: 0123456789012345678901234\n"
 	var out bytes.Buffer
 	result, err := RewriteUpTo(31, &out, iotest.OneByteReader(strings.NewReader(in)), webTable(t))
-	list := all(err)
+	list := Faults(err)
 	if len(list) != 1 || list[0].Error() != "line 2, column 1: a document of more than 31 bytes" || list[0].Rule != RuleTooLong || list[0].Reason() != "a document of more than 31 bytes" {
 		t.Errorf("error %v", err)
 	}
@@ -448,7 +448,7 @@ func FuzzRewrite(f *testing.F) {
 		var out bytes.Buffer
 		result, err := Rewrite(&out, bytes.NewReader(in), table)
 		if err != nil {
-			if len(all(err)) != 1 || !bytes.HasPrefix(in, []byte(undo(out.String(), result.Edits))) {
+			if len(Faults(err)) != 1 || !bytes.HasPrefix(in, []byte(undo(out.String(), result.Edits))) {
 				t.Fatalf("%v with %q written", err, out.String())
 			}
 			return

@@ -5,7 +5,6 @@ package imageoverrides
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"iter"
 	"slices"
 )
@@ -43,15 +42,51 @@ func (o *Override) field(name string) *string {
 // table may be empty, which says that there are no overrides. Every function
 // that returns an error returns the unknown Table with it, so that even an
 // ignored error changes nothing.
+//
+// Tables do not compare with ==; [Table.Equal] compares them.
 type Table struct {
-	t *table // nil: unknown
+	_ [0]func() // no ==
+	t *table    // nil: unknown
 }
 
 type table struct {
 	overrides []Override
 	index     index
-	json      []byte // as Helm's toJson writes the list
-	hash      string // sha256 of json, in hex
+	hash      string // sha256 of the list as Helm's toJson writes it, in hex
+	size      int    // of that JSON, in bytes
+	source
+}
+
+// A source is where a table came from.
+type source struct {
+	path   string   // as faults and findings name it: registries.imageOverrides
+	absent bool     // the values had no such key
+	start  position // of the table in its text, or 0:0
+	places []placed // of its entries; nil where there was no text
+}
+
+// A position is a line and a column of a text, both from 1, the column in characters.
+type position struct{ line, column int32 }
+
+// placed are the places of one entry: its own and those of its fields' values, in the order of
+// fieldNames.
+type placed struct {
+	entry  position
+	fields [len(fieldNames)]position
+}
+
+var fieldNames = [...]string{"name", "newName", "newTag", "digest"}
+
+// at returns the place of an entry's field, or of what is around it where that has none.
+func (s *source) at(entry int, field string) position {
+	if entry < 0 || entry >= len(s.places) {
+		return s.start
+	}
+	p := &s.places[entry]
+	if i := slices.Index(fieldNames[:], field); i >= 0 && p.fields[i] != (position{}) {
+		return p.fields[i]
+	}
+	return p.entry
 }
 
 // New returns the known table of the given overrides, in their order; New() is
@@ -61,18 +96,19 @@ func New(overrides ...Override) (Table, error) {
 	if err := Validate(overrides); err != nil {
 		return Table{}, err
 	}
-	return known(slices.Clone(overrides)), nil
+	return known(slices.Clone(overrides), source{path: listPath}), nil
 }
 
 // known wraps overrides that were found valid, and keeps the slice.
-func known(overrides []Override) Table {
-	text := helmJSON(overrides)
-	sum := sha256.Sum256(text)
-	return Table{&table{
+func known(overrides []Override, from source) Table {
+	w := jsonWriter{sum: sha256.New()}
+	w.list(overrides)
+	return Table{t: &table{
 		overrides: overrides,
 		index:     newIndex(overrides),
-		json:      text,
-		hash:      hex.EncodeToString(sum[:]),
+		hash:      hex.EncodeToString(w.sum.Sum(nil)),
+		size:      w.size,
+		source:    from,
 	}}
 }
 
@@ -103,6 +139,22 @@ func (t Table) All() iter.Seq2[int, Override] {
 	}
 }
 
+// Equal reports whether both tables are unknown, or both known with the same entries in the same
+// order. Where they came from does not count. Comparisons of go-cmp use it.
+func (t Table) Equal(u Table) bool {
+	if t.t == nil || u.t == nil {
+		return t.t == u.t
+	}
+	return slices.Equal(t.t.overrides, u.t.overrides)
+}
+
+// Absent reports whether the table is known to be empty because the values that it was read from do not
+// have its key, as the platform chart leaves it out of the Secret for an empty table. It is false for
+// an unknown table, for one from New or Parse, and where the key stands with any value,
+// such as [] or null. Who reads a file that a person wrote asks it: there a table that is not
+// found is more likely a slip of the pen than an empty one.
+func (t Table) Absent() bool { return t.t != nil && t.t.absent }
+
 // Hash returns the sha256 of the table's JSON, as 64 lower-case hex digits. The
 // JSON is that of [Table.MarshalJSON], which a chart can write too:
 //
@@ -124,25 +176,7 @@ func (t Table) MarshalJSON() ([]byte, error) {
 	if t.t == nil {
 		return []byte("null"), nil
 	}
-	return slices.Clone(t.t.json), nil
-}
-
-// helmJSON writes a list of overrides as Helm's toJson would: Helm holds an
-// entry as a map, whose keys encoding/json sorts.
-func helmJSON(overrides []Override) []byte {
-	type entry struct {
-		Digest  string `json:"digest,omitempty"`
-		Name    string `json:"name"`
-		NewName string `json:"newName,omitempty"`
-		NewTag  string `json:"newTag,omitempty"`
-	}
-	list := make([]entry, len(overrides))
-	for i, o := range overrides {
-		list[i] = entry{o.Digest, o.Name, o.NewName, o.NewTag}
-	}
-	text, err := json.Marshal(list)
-	if err != nil {
-		panic(err) // strings always marshal
-	}
-	return text
+	w := jsonWriter{text: make([]byte, 0, t.t.size)}
+	w.list(t.t.overrides)
+	return w.text, nil
 }

@@ -8,11 +8,15 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/cozystack/image-overrides/internal/quote"
 )
 
 // Validate checks overrides by the chart's rules, those that typed entries can
 // break: a name that is missing or carries a tag or a digest, nothing to set, a
-// digest that is not sha256:<64 hex>, a name listed twice. It returns nil for a
+// digest that is not sha256:<64 hex>, a name listed twice. Text that is no UTF-8, which
+// no chart can meet, is a fault too. It returns nil for a
 // nil or empty slice, and otherwise every fault as a list of [*Error], in the
 // chart's order, with the path "overrides".
 func Validate(overrides []Override) error {
@@ -31,14 +35,18 @@ type checker struct {
 // fault adds a fault of the table as a whole (entry -1) or of one entry. The text
 // follows the path of the table or of the entry.
 func (c *checker) fault(entry int, field string, rule Rule, format string, args ...any) {
-	at := c.path
-	if entry >= 0 {
-		at = fmt.Sprintf("%s[%d]", c.path, entry)
-	}
 	c.faults = append(c.faults, &Error{
 		Path: c.path, Entry: entry, Field: field, Rule: rule,
-		text: at + fmt.Sprintf(format, args...),
+		text: at(c.path, entry) + fmt.Sprintf(format, args...),
 	})
+}
+
+// at names a table, or one of its entries.
+func at(path string, entry int) string {
+	if entry < 0 {
+		return path
+	}
+	return fmt.Sprintf("%s[%d]", path, entry)
 }
 
 // overrides checks entries whose fields are typed.
@@ -79,7 +87,7 @@ func (c *checker) entry(i int, m map[string]any) Override {
 	for _, key := range sortedKeys(m) {
 		field := o.field(key)
 		if field == nil {
-			c.fault(i, key, RuleField, ": unknown field %q", key)
+			c.fault(i, key, RuleField, ": unknown field %s", quote.Value(key))
 			broken = append(broken, key)
 			continue
 		}
@@ -112,24 +120,30 @@ func isDigest(s string) bool {
 // fields checks the text of an entry's fields. A field that is broken already gets
 // no second fault, and an entry with a broken field is not told to set one.
 func (c *checker) fields(i int, o Override, broken []string) {
+	for _, field := range fieldNames {
+		if value := *o.field(field); !utf8.ValidString(value) && !slices.Contains(broken, field) {
+			c.fault(i, field, RuleUTF8, ": %s %s is no UTF-8", field, quote.Value(value))
+			broken = append(broken, field)
+		}
+	}
 	switch {
 	case slices.Contains(broken, "name"):
 	case o.Name == "":
 		c.fault(i, "name", RuleName, ": name is required")
 	case carriesTagOrDigest(o.Name):
-		c.fault(i, "name", RuleBareName, ": name %q must not carry a tag or digest", o.Name)
+		c.fault(i, "name", RuleBareName, ": name %s must not carry a tag or digest", quote.Value(o.Name))
 	}
 	if o.Name != "" && o.NewName == "" && o.NewTag == "" && o.Digest == "" && len(broken) == 0 {
-		c.fault(i, "", RuleNothing, ": %q sets none of newName, newTag, digest", o.Name)
+		c.fault(i, "", RuleNothing, ": %s sets none of newName, newTag, digest", quote.Value(o.Name))
 	}
-	if o.Digest != "" && !isDigest(o.Digest) {
-		c.fault(i, "digest", RuleDigest, ": digest %q is not sha256:<64 hex>", o.Digest)
+	if o.Digest != "" && !isDigest(o.Digest) && !slices.Contains(broken, "digest") {
+		c.fault(i, "digest", RuleDigest, ": digest %s is not sha256:<64 hex>", quote.Value(o.Digest))
 	}
 	if o.Name == "" {
 		return
 	}
 	if c.seen[o.Name] {
-		c.fault(i, "name", RuleDuplicate, ": %q is listed twice", o.Name)
+		c.fault(i, "name", RuleDuplicate, ": %s is listed twice", quote.Value(o.Name))
 	}
 	if c.seen == nil {
 		c.seen = make(map[string]bool)

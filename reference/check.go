@@ -21,10 +21,10 @@ func CheckName(s string) error {
 		return err
 	}
 	if img.Tag() != "" {
-		return &Error{Text: s, Part: "name", Value: s, Reason: fmt.Sprintf("has the tag %q", img.Tag())}
+		return &Error{Text: s, Part: "name", Value: s, Reason: fmt.Sprintf("has the tag %s", quote(img.Tag()))}
 	}
 	if img.Digest() != "" {
-		return &Error{Text: s, Part: "name", Value: s, Reason: fmt.Sprintf("has the digest %q", img.Digest())}
+		return &Error{Text: s, Part: "name", Value: s, Reason: fmt.Sprintf("has the digest %s", quote(img.Digest()))}
 	}
 	return nil
 }
@@ -71,13 +71,13 @@ func ValidateHost(s string) error {
 // may be written in front of a name and yet leads to no registry.
 func registryFault(s string) string {
 	if scheme := schemeOf(s); scheme != "" {
-		return fmt.Sprintf("has the scheme %q in front", scheme)
+		return fmt.Sprintf("has the scheme %s in front", quote(scheme))
 	}
 	if strings.Contains(s, "@") {
 		return "has '@', where a host has neither user nor digest"
 	}
 	if _, path, found := strings.Cut(s, "/"); found {
-		return fmt.Sprintf("has the path %q", "/"+path)
+		return fmt.Sprintf("has the path %s", quote("/"+path))
 	}
 	if reason := hostFault(s); reason != "" {
 		return reason
@@ -85,7 +85,7 @@ func registryFault(s string) string {
 	name, port, found := cutPort(s)
 	if found {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return fmt.Sprintf("has the port %s, which is not 1 to 65535", port)
+			return fmt.Sprintf("has the port %s, which is not 1 to 65535", strings.ReplaceAll(quote(port), `"`, ""))
 		}
 	}
 	if strings.HasPrefix(name, "[") {

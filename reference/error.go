@@ -2,7 +2,11 @@
 
 package reference
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+)
 
 // Error is the only type of error that this package returns, always as *Error. It
 // wraps none.
@@ -24,10 +28,24 @@ type Error struct {
 //	tag "1 2" has a space
 //	image reference "nginx:": tag "" is empty
 //
-// The first form stands where the value is the whole text.
+// The first form stands where the value is the whole text. Of a text of more than 1,024
+// bytes only the beginning is quoted, and its length told.
 func (e *Error) Error() string {
 	if e.Value == e.Text {
-		return fmt.Sprintf("%s %q %s", e.Part, e.Value, e.Reason)
+		return fmt.Sprintf("%s %s %s", e.Part, quote(e.Value), e.Reason)
 	}
-	return fmt.Sprintf("image reference %q: %s %q %s", e.Text, e.Part, e.Value, e.Reason)
+	return fmt.Sprintf("image reference %s: %s %s %s", quote(e.Text), e.Part, quote(e.Value), e.Reason)
+}
+
+// quote quotes text that may be long.
+func quote(s string) string {
+	const whole, kept = 1024, 1000
+	if len(s) <= whole {
+		return strconv.Quote(s)
+	}
+	cut := kept
+	for cut > kept-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%q (%d bytes)", s[:cut]+"…", len(s))
 }

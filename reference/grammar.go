@@ -25,7 +25,7 @@ func textFault(s string) string {
 		return "is empty"
 	}
 	if scheme := schemeOf(s); scheme != "" {
-		return fmt.Sprintf("has the scheme %q in front", scheme)
+		return fmt.Sprintf("has the scheme %s in front", quote(scheme))
 	}
 	if len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == "" {
 		return "is 64 hex digits, which is an image ID and no name"
@@ -70,7 +70,7 @@ func hostFault(host string) string {
 	}
 	for i := range len(port) {
 		if !isDigit(port[i]) {
-			return fmt.Sprintf("has the port %q, which is not a number", port)
+			return fmt.Sprintf("has the port %s, which is not a number", quote(port))
 		}
 	}
 	return ""
@@ -103,9 +103,9 @@ func domainFault(name string) string {
 		case label == "":
 			return `has ".."`
 		case label[0] == '-':
-			return fmt.Sprintf("has %q, which begins with '-'", label)
+			return fmt.Sprintf("has %s, which begins with '-'", quote(label))
 		case label[len(label)-1] == '-':
-			return fmt.Sprintf("has %q, which ends with '-'", label)
+			return fmt.Sprintf("has %s, which ends with '-'", quote(label))
 		}
 	}
 	return ""
@@ -157,14 +157,14 @@ func componentFault(component string) string {
 		return `has "//"`
 	}
 	if isSeparator(component[0]) {
-		return fmt.Sprintf("has %q, which begins with %q", component, component[0])
+		return fmt.Sprintf("has %s, which begins with %q", quote(component), component[0])
 	}
 	if last := component[len(component)-1]; isSeparator(last) {
-		return fmt.Sprintf("has %q, which ends with %q", component, last)
+		return fmt.Sprintf("has %s, which ends with %q", quote(component), last)
 	}
 	for run := range strings.FieldsFuncSeq(component, isAlphanumeric) {
 		if run != "." && run != "_" && run != "__" && strings.Trim(run, "-") != "" {
-			return fmt.Sprintf("has %q, where one '.', one or two '_' or any number of '-' may stand", run)
+			return fmt.Sprintf("has %s, where one '.', one or two '_' or any number of '-' may stand", quote(run))
 		}
 	}
 	return ""
@@ -180,7 +180,7 @@ func lengthFault(prefix, path string) string {
 	case prefix == "":
 		return fmt.Sprintf("has %d characters, %d are allowed", n, maxRepository)
 	}
-	return fmt.Sprintf("has %d characters with %q in front, %d are allowed", n, prefix, maxRepository)
+	return fmt.Sprintf("has %d characters with %s in front, %d are allowed", n, quote(prefix), maxRepository)
 }
 
 func tagFault(tag string) string {
@@ -220,7 +220,7 @@ func digestFault(digest string) string {
 	case "sha512":
 		size = sha512.Size
 	default:
-		return fmt.Sprintf("has the algorithm %q, which is not sha256, sha384 or sha512", algorithm)
+		return fmt.Sprintf("has the algorithm %s, which is not sha256, sha384 or sha512", quote(algorithm))
 	}
 	for i := range len(encoded) {
 		if c := encoded[i]; !isHex(c) || isUpper(c) {

@@ -24,6 +24,10 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
 
+// MoreText is the Reason of text that goes on behind a document without a separator in front. Offset
+// is then where it goes on.
+const MoreText = "did not find expected <document start>"
+
 // A Text is a parsed text, usually of one document.
 type Text struct {
 	Bytes []byte       // as given
@@ -51,7 +55,19 @@ func Parse(text []byte) (*Text, error) {
 			}
 		}
 		why := reason(err)
+		if why == MoreText {
+			return nil, &SyntaxError{moreText(readable, err), why}
+		}
 		return nil, &SyntaxError{failure(readable, why), why}
+	}
+	return &Text{Bytes: text, Roots: roots}, nil
+}
+
+// ParseJSON is Parse for text that is known to be one or more JSON values in a row.
+func ParseJSON(text []byte) (*Text, error) {
+	roots, err := parseJSON(text)
+	if err != nil {
+		return Parse(text) // which says why, and where
 	}
 	return &Text{Bytes: text, Roots: roots}, nil
 }
@@ -127,6 +143,23 @@ func reason(err error) string {
 		}
 	}
 	return text
+}
+
+// moreText returns where text goes on behind a document, of which the parser tells the line, from 0 and
+// without that of the first.
+func moreText(text []byte, err error) int {
+	var line int
+	if _, scanErr := fmt.Sscanf(err.Error(), "yaml: line %d:", &line); scanErr != nil {
+		return failure(text, MoreText)
+	}
+	at := 0
+	for ; line > 0 && at < len(text); line-- {
+		for at < len(text) && lineBreak(text[at:]) == 0 {
+			at++
+		}
+		at += lineBreak(text[at:])
+	}
+	return at + len(text[at:]) - len(bytes.TrimLeft(text[at:], " \t"))
 }
 
 // failure returns the offset at which the YAML parser gives up on text for that reason.
