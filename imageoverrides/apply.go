@@ -11,7 +11,8 @@ import "github.com/cozystack/image-overrides/reference"
 // characters ([a-zA-Z0-9_.{}-]) and a sha256 digest, either or both, and to the end. An image
 // with another digest is left alone. As in kustomize, where a name is a regular
 // expression, a dot in a name stands for any character; other expressions are
-// understood too, but [Table.Lint] calls them errors. NewName replaces the name and keeps tag and digest; NewTag replaces the tag
+// understood too, but [Table.Lint] calls them errors, and where a table's are so large together that trying them would
+// cost too much, those from there on match nothing ([Rewrite] refuses such a table). NewName replaces the name and keeps tag and digest; NewTag replaces the tag
 // and drops a digest; Digest replaces the digest and drops a tag; both write both.
 //
 // Entries may apply and give the image as it was. Where none applies, and for an

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/cozystack/image-overrides/internal/document"
@@ -128,6 +129,42 @@ func genTable(strict bool) *rapid.Generator[Table] {
 		}
 		return table
 	})
+}
+
+// TestWild: names with dots in more arrangements than are tried one by one are matched as kustomize
+// matches them.
+func TestWild(t *testing.T) {
+	letter := rapid.SampledFrom([]rune("..ab/:é\u00e0\u01e9"))
+	name := func(n int) *rapid.Generator[string] {
+		return rapid.Map(rapid.SliceOfN(letter, n, n), func(r []rune) string { return string(r) })
+	}
+	wild := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(3, 6).Draw(t, "length")
+		entry := rapid.Custom(func(t *rapid.T) Override {
+			return Override{
+				Name:    name(n).Filter(func(s string) bool { return !carriesTagOrDigest(s) }).Draw(t, "name"),
+				NewName: rapid.OneOf(rapid.Just(""), rapid.Just(""), name(n)).Draw(t, "newName"), NewTag: "v1",
+			}
+		})
+		overrides := rapid.SliceOfNDistinct(entry, maxArrangements, 100, func(o Override) string { return o.Name }).Draw(t, "overrides")
+		table := mustTable(t, overrides...)
+		for _, names := range table.t.index.byLength {
+			if names != nil && names.wild != nil {
+				wild++
+			}
+		}
+		for range 5 {
+			image := rapid.OneOf(name(n), name(n+1), rapid.Just("a\nab")).Draw(t, "image") + rapid.SampledFrom([]string{"", ":v2", "@" + digestA}).Draw(t, "rest")
+			got := outcomeOf(table.Apply(image))
+			if diff := cmp.Diff(outcomeOf(applyPlainly(overrides, image, true)), got); diff != "" {
+				t.Fatalf("%+v\n%q:\n%s", overrides, image, diff)
+			}
+		}
+	})
+	if wild == 0 {
+		t.Error("no table has many arrangements")
+	}
 }
 
 func TestApplyAsKustomize(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/cozystack/image-overrides/internal/quote"
 )
 
 // What kustomize 5.8.1 reaches with an images entry, in every object whose kind is
@@ -118,10 +120,10 @@ func (p *path) key(key string) {
 	simple := key != ""
 	for i := range len(key) {
 		c := key[i]
-		simple = simple && c != '.' && c != '[' && c != ']' && c != '"'
+		simple = simple && c > ' ' && c <= '~' && c != '.' && c != '[' && c != ']' && c != '"'
 	}
 	if !simple {
-		*p = append(strconv.AppendQuote(append(*p, '['), key), ']')
+		*p = append(append(append(*p, '['), quote.Value(key)...), ']')
 		return
 	}
 	if len(*p) > 0 {

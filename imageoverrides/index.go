@@ -3,10 +3,8 @@
 package imageoverrides
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -20,14 +18,17 @@ import (
 // arrangement of dots that the table has for that length. Registries have a few
 // of these, however many images there are; a table made for it has more.
 //
+// Names of one length with dots in more places than that are found by sets; see wild.
+//
 // Names with other special characters, which Lint calls errors, are compiled when
-// they are first needed and tried one by one. A name that does not compile, and one of
-// more than maxPattern bytes, matches nothing; Flux fails on the first.
+// they are first needed and tried one by one, as far as they are small enough all
+// together; see pattern.
 
 // index finds the entries that match an image.
 type index struct {
 	byLength []*names   // literal names, by length in characters; nil for none
 	patterns []*pattern // other names, in the order of the table
+	excess   int        // the first entry whose name is too large to be tried, or -1
 	whole    []string   // what an entry makes of every image that it matches; "" where that depends on the image
 }
 
@@ -35,40 +36,26 @@ type index struct {
 type names struct {
 	dots    [][]int          // the arrangements of dots: their places, in characters
 	entries map[string][]int // entries by name, in the order of the table
+	wild    *wild            // in place of both, where there are many arrangements
 }
 
-type pattern struct {
-	entry   int
-	name    string
-	compile sync.Once
-	re      *regexp.Regexp // nil for one that matches nothing
-}
+// maxArrangements is how many arrangements of dots are tried one after the other.
+const maxArrangements = 16
 
-// maxPattern is more than an image name may have.
-const maxPattern = 512
-
-func (p *pattern) matches(image string) bool {
-	p.compile.Do(func() {
-		if len(p.name) <= maxPattern {
-			p.re, _ = regexp.Compile("^" + p.name + afterNames)
-		}
-	})
-	return p.re != nil && p.re.MatchString(image)
-}
-
-const (
-	special    = `\+*?()|[]{}^$`
-	afterNames = `(:[a-zA-Z0-9_.{}-]*)?(@sha256:[a-zA-Z0-9_.{}-]*)?$`
-)
+// maxWhole is how long a new name may be that is put together once for all images. A
+// table whose entries share one text may hold no more than that.
+const maxWhole = 512
 
 func newIndex(overrides []Override) index {
-	x := index{whole: make([]string, len(overrides))}
+	x := index{whole: make([]string, len(overrides)), excess: -1}
+	many := make(map[int]bool) // lengths with many arrangements
+	room := maxSteps
 	for i, o := range overrides {
-		if o.NewName != "" && (o.NewTag != "" || o.Digest != "") {
+		if o.NewName != "" && (o.NewTag != "" || o.Digest != "") && len(o.NewName)+len(o.NewTag) <= maxWhole {
 			x.whole[i] = o.replace("")
 		}
 		if strings.ContainsAny(o.Name, special) || !utf8.ValidString(o.Name) {
-			x.patterns = append(x.patterns, &pattern{entry: i, name: o.Name})
+			x.pattern(i, o.Name, &room)
 			continue
 		}
 		length := utf8.RuneCountInString(o.Name)
@@ -81,9 +68,19 @@ func newIndex(overrides []Override) index {
 			x.byLength[length] = n
 		}
 		n.entries[o.Name] = append(n.entries[o.Name], i)
+		if many[length] {
+			continue
+		}
 		dots := dotPlaces(o.Name)
 		if !slices.ContainsFunc(n.dots, func(d []int) bool { return slices.Equal(d, dots) }) {
 			n.dots = append(n.dots, dots)
+			many[length] = len(n.dots) > maxArrangements
+		}
+	}
+	for length := range many {
+		if n := x.byLength[length]; many[length] {
+			n.wild = newWild(n.entries, length)
+			n.dots, n.entries = nil, nil
 		}
 	}
 	return x
@@ -152,6 +149,9 @@ func (x *index) named(s string, ascii bool, from int) int {
 		return -1
 	}
 	n := x.byLength[length]
+	if n.wild != nil {
+		return n.wild.next(s, from)
+	}
 	best := -1
 	var buffer [256]byte
 	for _, dots := range n.dots {

@@ -107,40 +107,45 @@ func (in *input) twice(keys ...string) faults {
 	if len(in.parsed.Roots) == 0 {
 		return nil
 	}
-	d := doubles{in: in, lines: document.NewLines(in.parsed.Bytes), path: listPath, seen: make(map[*yaml.Node]bool)}
+	d := doubles{path: listPath, seen: make(map[*yaml.Node]bool)}
 	n := resolve(in.parsed.Roots[0])
 	for i, key := range keys {
 		d.path = strings.Join(keys[:i+1], ".")
 		d.onTheWay(n, key)
 		at, ok := placesOf(n)[key]
 		if !ok {
-			return d.faults
+			return d.faults(in)
 		}
 		n = resolve(n.Content[at+1])
 	}
-	if len(d.faults) > 0 || n.Kind != yaml.SequenceNode {
-		return d.faults
+	if len(d.found) == 0 && n.Kind == yaml.SequenceNode {
+		for i, entry := range n.Content {
+			d.inside(resolve(entry), i)
+		}
 	}
-	for i, entry := range n.Content {
-		d.inside(resolve(entry), i)
-	}
-	return d.faults
+	return d.faults(in)
 }
 
 // doubles finds keys that are set twice.
 type doubles struct {
-	in     *input
-	lines  *document.Lines
-	path   string
-	seen   map[*yaml.Node]bool // the entries so far, which aliases may stand for
-	faults faults
+	path  string
+	seen  map[*yaml.Node]bool // the entries so far, which aliases may stand for
+	found []double
+}
+
+// A double is a key that is set again.
+type double struct {
+	path          string
+	entry         int // or -1, for a key on the way to the table
+	key           string
+	first, second *yaml.Node
 }
 
 // onTheWay looks for one key in a map.
 func (d *doubles) onTheWay(n *yaml.Node, key string) {
 	d.fields(n, func(k string, second, first *yaml.Node) {
 		if k == key {
-			d.fault(-1, "", d.path, second, first)
+			d.found = append(d.found, double{d.path, -1, key, first, second})
 		}
 	})
 }
@@ -152,7 +157,7 @@ func (d *doubles) inside(n *yaml.Node, entry int) {
 	}
 	d.seen[n] = true
 	d.fields(n, func(k string, second, first *yaml.Node) {
-		d.fault(entry, k, at(d.path, entry)+": "+quote.Plain(k), second, first)
+		d.found = append(d.found, double{d.path, entry, k, first, second})
 	})
 }
 
@@ -209,21 +214,28 @@ func mergedBy(value *yaml.Node) []*yaml.Node {
 	return maps
 }
 
-// fault tells that what stands at first is set again.
-func (d *doubles) fault(entry int, field, what string, second, first *yaml.Node) {
-	line, column := d.position(first)
-	e := &Error{Path: d.path, Entry: entry, Field: field, Rule: RuleTwice}
-	e.text = fmt.Sprintf("%s is set twice, first in line %d, column %d; Helm reads the last one only", what, line, column)
-	if resolve(second).Tag == mergeTag {
-		e.text = fmt.Sprintf("%s is set twice, in line %d, column %d and by this merge key, which counts more to Helm than what stands before it; put the merge key first", what, line, column)
+// faults tells what was found, with both places.
+func (d *doubles) faults(in *input) (list faults) {
+	at := make([]struct{ first, second position }, len(d.found))
+	spots := make([]spot, 0, 2*len(at))
+	for i, f := range d.found {
+		spots = append(spots, spot{f.first, &at[i].first}, spot{f.second, &at[i].second})
 	}
-	e.Line, e.Column = d.position(second)
-	d.faults = append(d.faults, e)
-}
-
-func (d *doubles) position(n *yaml.Node) (line, column int) {
-	offset, _ := d.in.parsed.Offset(n)
-	return d.lines.Position(offset)
+	in.find(spots)
+	for i, f := range d.found {
+		e := &Error{Path: f.path, Entry: f.entry, Rule: RuleTwice, Line: int(at[i].second.line), Column: int(at[i].second.column)}
+		what := f.path
+		if f.entry >= 0 {
+			e.Field, what = f.key, fmt.Sprintf("%s[%d]: %s", f.path, f.entry, quote.Plain(f.key))
+		}
+		e.text = fmt.Sprintf("%s is set twice, first in line %d, column %d; Helm reads the last one only", what, at[i].first.line, at[i].first.column)
+		if resolve(f.second).Tag == mergeTag {
+			e.text = fmt.Sprintf("%s is set twice, in line %d, column %d and by this merge key, which counts more to Helm than what stands before it; put the merge key first",
+				what, at[i].first.line, at[i].first.column)
+		}
+		list = append(list, e)
+	}
+	return list
 }
 
 // keyText is a key as Helm's decoder has it.
@@ -277,8 +289,7 @@ func (in *input) locateAll(list faults, keys ...string) {
 		}
 		spots[i] = spot{n, new(position)}
 	}
-	found := slices.Clone(spots)
-	in.find(found)
+	in.find(slices.Clone(spots))
 	for i, e := range list {
 		e.Line, e.Column = int(spots[i].at.line), int(spots[i].at.column)
 	}

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/quote"
 )
 
 // A Result says what Rewrite did, as far as it came. Where dst fails, it counts what was
@@ -26,7 +27,7 @@ type Result struct {
 type Change struct {
 	Document int    // which document of the stream, from 0, empty ones not counted
 	Object   Object // the object that holds the image
-	Path     string // of the image in the object: spec.containers[0].image
+	Path     string // of the image in the object: spec.containers[0].image, and odd keys quoted: data["a.b"]
 
 	Old, New string // the image before and after
 	Entries  []int  // the entries of the table that applied, in order
@@ -54,9 +55,11 @@ type Object struct {
 }
 
 // String returns kind and name, with the namespace where there is one:
-// Deployment kube-system/coredns.
+// Deployment kube-system/coredns. Each part is quoted where it has what does not print, so that the text stays
+// on its line whatever a manifest holds, and shortened where it is longer than any name. An
+// object without a kind is an "object", and one without a name its kind alone.
 func (o Object) String() string {
-	kind, name := o.Kind, o.Name
+	kind, name := quote.Plain(o.Kind), quote.Plain(o.Name)
 	if kind == "" {
 		kind = "object"
 	}
@@ -64,7 +67,7 @@ func (o Object) String() string {
 		return kind
 	}
 	if o.Namespace != "" {
-		name = o.Namespace + "/" + name
+		name = quote.Plain(o.Namespace) + "/" + name
 	}
 	return kind + " " + name
 }
@@ -85,12 +88,26 @@ func (o Object) String() string {
 // text that is neither YAML nor JSON is an error with line and column, a list of one
 // [*Error]; the documents before it were written, and nothing of it or after it. An error of
 // src or dst is returned as it is. The result is filled in all cases. Empty input
-// gives an empty result.
+// gives an empty result. A table with names that are large regular expressions, which Strict refuses, is an
+// error before anything is read.
 //
 // A document of more than [MaxDocument] bytes is an error too, which comes when that much
 // of it has been read.
 func Rewrite(dst io.Writer, src io.Reader, t Table) (Result, error) {
 	return RewriteUpTo(MaxDocument, dst, src, t)
+}
+
+// tooLarge returns an error for a table whose regular expressions cost too much to be tried, and would be left out.
+func (t Table) tooLarge() error {
+	if t.t == nil || t.t.index.excess < 0 {
+		return nil
+	}
+	i := t.t.index.excess
+	p := t.t.at(i, "name")
+	return faults{{
+		Path: t.t.path, Entry: i, Field: "name", Rule: RuleNoReference, Line: int(p.line), Column: int(p.column),
+		text: fmt.Sprintf("%s: name %s is a regular expression, and too large together with those before it to be tried; write the image as manifests spell it", at(t.t.path, i), quote.Value(t.t.overrides[i].Name)),
+	}}.err()
 }
 
 // MaxDocument is how long a document may be for Rewrite, in bytes: much longer than what an
@@ -100,6 +117,9 @@ const MaxDocument = 64 << 20
 // RewriteUpTo is [Rewrite] with another limit for the length of a document, in bytes. The
 // separator line in front of a document counts. With a limit of 0 every document is too long.
 func RewriteUpTo(limit int, dst io.Writer, src io.Reader, t Table) (Result, error) {
+	if err := t.tooLarge(); err != nil {
+		return Result{}, err
+	}
 	r := rewriters.Get().(*rewriter)
 	r.table, r.limit, r.result = t, limit, Result{}
 	r.dst.reset(dst)

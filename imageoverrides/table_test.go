@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-func mustTable(t testing.TB, overrides ...Override) Table {
+func mustTable(t tester, overrides ...Override) Table {
 	t.Helper()
 	table, err := New(overrides...)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v", err)
 	}
 	return table
 }
