@@ -155,6 +155,42 @@ func ExampleTable_All() {
 	// 1 b c
 }
 
+// Whoever lists faults, as a condition or a metric does, asks Faults, whatever wraps the error.
+func ExampleFaults() {
+	_, err := imageoverrides.ParseValuesText([]byte(`registries:
+  imageOverrides:
+  - name: quay.io/a:v1
+    newTag: 1.20
+`))
+	err = fmt.Errorf("values.yaml: %w", err)
+	for _, fault := range imageoverrides.Faults(err) {
+		fmt.Printf("%d:%d: %s (%s)\n", fault.Line, fault.Column, fault, fault.Rule)
+	}
+	// Output:
+	// 4:13: registries.imageOverrides[0].newTag must be a string, got float64; quote it (string)
+	// 3:11: registries.imageOverrides[0]: name "quay.io/a:v1" must not carry a tag or digest (bare-name)
+}
+
+// A controller that watches the Secret works only when the table may have changed.
+func ExampleChanged() {
+	before := map[string][]byte{"values.yaml": []byte("_cluster: {image-overrides: [{name: nginx, newTag: v1}], a: b}")}
+	other := map[string][]byte{"values.yaml": []byte("_cluster: {image-overrides: [{name: nginx, newTag: v1}], a: c}")}
+	after := map[string][]byte{"values.yaml": []byte("_cluster: {image-overrides: [{name: nginx, newTag: v2}], a: c}")}
+	fmt.Println(imageoverrides.Changed(before, other), imageoverrides.Changed(other, after), imageoverrides.Changed(after, nil))
+	// Output:
+	// false true true
+}
+
+func ExampleTable_Absent() {
+	for _, values := range []string{"registries: {imageoverrides: [{name: nginx, newTag: v1}]}", "registries: {imageOverrides: []}"} {
+		table, err := imageoverrides.ParseValuesText([]byte(values))
+		fmt.Println(table.Len(), "entries, absent:", table.Absent(), err)
+	}
+	// Output:
+	// 0 entries, absent: true <nil>
+	// 0 entries, absent: false <nil>
+}
+
 func ExampleTable_Hash() {
 	table, err := imageoverrides.New(imageoverrides.Override{Name: "nginx", NewTag: "v2"})
 	if err != nil {
@@ -237,9 +273,8 @@ func Example_story() {
 		fmt.Println(err)
 		return
 	}
-	if err := table.Strict(); err != nil {
-		fmt.Println(err) // the chart cannot know, and Flux would break
-		return
+	for _, finding := range table.Lint() {
+		fmt.Println(finding) // what the operator should look at
 	}
 
 	// The Secret that the chart writes, as the controller reads it.

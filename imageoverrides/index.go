@@ -54,7 +54,7 @@ func newIndex(overrides []Override) index {
 		if o.NewName != "" && (o.NewTag != "" || o.Digest != "") && len(o.NewName)+len(o.NewTag) <= maxWhole {
 			x.whole[i] = o.replace("")
 		}
-		if strings.ContainsAny(o.Name, special) || !utf8.ValidString(o.Name) {
+		if specialIn(o.Name) >= 0 || !utf8.ValidString(o.Name) {
 			x.pattern(i, o.Name, &room)
 			continue
 		}

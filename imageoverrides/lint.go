@@ -101,6 +101,7 @@ type linter struct {
 	table    *table
 	feeds    map[int]int  // by entry, the first other entry that applies to its outcome
 	rings    map[int]bool // the entries of rings
+	host     string       // of the last new name whose host was found sound
 	findings []Finding
 }
 
@@ -120,7 +121,7 @@ func (l *linter) errors() {
 	}
 	for i := range l.table.overrides {
 		o := &l.table.overrides[i]
-		if at := strings.IndexAny(o.Name, special); at >= 0 {
+		if at := specialIn(o.Name); at >= 0 {
 			l.expression(i, o.Name, rune(o.Name[at]))
 		}
 		if o.NewName != "" {
@@ -129,11 +130,17 @@ func (l *linter) errors() {
 		if o.NewTag == "" {
 			continue
 		}
-		var e *reference.Error
-		if errors.As(reference.CheckTag(o.NewTag), &e) {
-			l.find(SeverityError, RuleNewTag, i, "newTag", "newTag %s is no tag: it %s", quote.Value(o.NewTag), e.Reason)
+		if err := reference.CheckTag(o.NewTag); err != nil {
+			l.find(SeverityError, RuleNewTag, i, "newTag", "newTag %s is no tag: it %s", quote.Value(o.NewTag), faultOf(err).Reason)
 		}
 	}
+}
+
+// faultOf returns what package reference finds.
+func faultOf(err error) *reference.Error {
+	var e *reference.Error
+	errors.As(err, &e) // the package has no other error
+	return e
 }
 
 // expression tells of a name that is a regular expression to Flux, by its first special character.
@@ -149,39 +156,32 @@ func (l *linter) expression(i int, name string, c rune) {
 
 // newName judges the name that images get.
 func (l *linter) newName(i int, name string) {
-	var e *reference.Error
-	switch err := reference.CheckName(name); {
-	case err == nil:
-		host, reason := hostOf(name)
-		if reason != "" {
-			l.find(SeverityError, RuleNewNameHost, i, "newName", "newName %s has the host %s, which %s", quote.Value(name), quote.Value(host), reason)
+	image, err := reference.Parse(name)
+	switch {
+	case err == nil && image.Name() == name:
+		host := image.Host()
+		if host == "" || host == l.host {
+			return
 		}
+		if err := reference.ValidateHost(host); err != nil {
+			l.find(SeverityError, RuleNewNameHost, i, "newName", "newName %s has the host %s, which %s", quote.Value(name), quote.Value(host), faultOf(err).Reason)
+			return
+		}
+		l.host = host
 	case carriesTagOrDigest(name):
 		l.find(SeverityError, RuleNewNameCarry, i, "newName", "newName %s carries a tag or digest; move it to newTag or digest", quote.Value(name))
-	case errors.As(err, &e):
+	default:
+		e := faultOf(err)
 		l.find(SeverityError, RuleNewName, i, "newName", "newName %s is no image name: %s %s %s", quote.Value(name), e.Part, quote.Value(e.Value), e.Reason)
 	}
-}
-
-// hostOf returns the host of an image name, "" for none, and why no registry can have it.
-func hostOf(name string) (host, reason string) {
-	image, err := reference.Parse(name)
-	if err != nil {
-		return "", ""
-	}
-	var e *reference.Error
-	if host = image.Host(); host != "" && errors.As(reference.ValidateHost(host), &e) {
-		reason = e.Reason
-	}
-	return host, reason
 }
 
 // names finds names that are literal and yet no image names, and new ones that may not lead where they
 // seem to.
 func (l *linter) names() {
 	for i, o := range l.table.overrides {
-		var e *reference.Error
-		if !strings.ContainsAny(o.Name, special) && errors.As(reference.CheckName(o.Name), &e) {
+		if err := reference.CheckName(o.Name); err != nil && specialIn(o.Name) < 0 {
+			e := faultOf(err)
 			l.find(SeverityWarning, RuleNoReference, i, "name",
 				"name %s is no image name: %s %s %s; it is only for images that are spelled so", quote.Value(o.Name), e.Part, quote.Value(e.Value), e.Reason)
 		}

@@ -31,6 +31,24 @@ const (
 	maxSteps = 4096
 )
 
+// isSpecial has the special characters.
+var isSpecial = func() (set [256]bool) {
+	for _, c := range []byte(special) {
+		set[c] = true
+	}
+	return set
+}()
+
+// specialIn returns where the first special character of a name stands, or -1.
+func specialIn(name string) int {
+	for i := range len(name) {
+		if isSpecial[name[i]] {
+			return i
+		}
+	}
+	return -1
+}
+
 // pattern adds the pattern of an entry, as long as there is room.
 func (x *index) pattern(entry int, name string, room *int) {
 	if x.excess >= 0 || len(name) > maxPattern {

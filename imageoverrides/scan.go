@@ -47,6 +47,8 @@ func scanList(text []byte, number int) listing {
 			content, at = content[2:], at+2
 			if l.indent < 0 {
 				l.indent = at - 2
+				n := bytes.Count(text, []byte("- ")) // at most that many
+				l.overrides, l.places = make([]Override, 0, n), make([]placed, 0, n)
 				l.start = position{int32(number), int32(at - 1)}
 			}
 		}
@@ -57,16 +59,16 @@ func scanList(text []byte, number int) listing {
 		if !dash {
 			o = l.overrides[len(l.overrides)-1]
 		}
-		key, value, found := strings.Cut(string(content), ": ")
-		i := slices.Index(fieldNames[:], key)
+		key, value, found := bytes.Cut(content, []byte(": "))
+		i := slices.Index(fieldNames[:], string(key))
 		if !found || i < 0 {
 			break
 		}
-		field := o.field(key)
+		field := o.field(fieldNames[i])
 		if *field != "" {
 			break
 		}
-		if *field, found = scanString(value); !found || *field == "" {
+		if *field, found = scanString(string(value)); !found || *field == "" {
 			break // an empty one may come once more
 		}
 		if dash {

@@ -51,6 +51,7 @@ func at(path string, entry int) string {
 
 // overrides checks entries whose fields are typed.
 func (c *checker) overrides(overrides []Override) {
+	c.seen = make(map[string]bool, len(overrides))
 	for i, o := range overrides {
 		c.fields(i, o, nil)
 	}

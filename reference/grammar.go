@@ -162,10 +162,19 @@ func componentFault(component string) string {
 	if last := component[len(component)-1]; isSeparator(last) {
 		return fmt.Sprintf("has %s, which ends with %q", quote(component), last)
 	}
-	for run := range strings.FieldsFuncSeq(component, isAlphanumeric) {
+	for from := 0; from < len(component); from++ {
+		if !isSeparator(component[from]) {
+			continue
+		}
+		to := from + 1
+		for isSeparator(component[to]) { // the last is none
+			to++
+		}
+		run := component[from:to]
 		if run != "." && run != "_" && run != "__" && strings.Trim(run, "-") != "" {
 			return fmt.Sprintf("has %s, where one '.', one or two '_' or any number of '-' may stand", quote(run))
 		}
+		from = to
 	}
 	return ""
 }
@@ -246,9 +255,6 @@ func character(s string) string {
 	}
 	return fmt.Sprintf("has the character %q", r)
 }
-
-// isAlphanumeric is for the letters and digits of a component, which are ASCII.
-func isAlphanumeric(r rune) bool { return !isSeparator(byte(r)) }
 
 func isLower(c byte) bool     { return 'a' <= c && c <= 'z' }
 func isUpper(c byte) bool     { return 'A' <= c && c <= 'Z' }

@@ -142,7 +142,12 @@ func cutHost(name string) (host, rest string) {
 // isHost reports whether the text in front of a name's first / is a host. The
 // rule is distribution's.
 func isHost(first string) bool {
-	return first == "localhost" || strings.ContainsAny(first, ".:ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+	for i := range len(first) {
+		if c := first[i]; c == '.' || c == ':' || isUpper(c) {
+			return true
+		}
+	}
+	return first == "localhost"
 }
 
 // IsValid reports whether the Image comes from Parse. It is false for the zero
