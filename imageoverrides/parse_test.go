@@ -299,7 +299,7 @@ func genLines() *rapid.Generator[string] {
 			}
 			return rapid.SampledFrom(others).Draw(t, what)
 		}
-		value := rapid.OneOf(rapid.SampledFrom([]string{"a", "b", "v1.2.3", "1.2.3", `"1.20"`, `'a'`, `"a'b"`, "registry.example.org:5000/a/b", digestA}), rapid.SampledFrom([]string{
+		value := rapid.OneOf(rapid.SampledFrom([]string{"a", "b", `a"ba`, "a'ba", `"a"`, `a'a"a`, "v1.2.3", "1.2.3", `"1.20"`, `'a'`, `"a'b"`, "registry.example.org:5000/a/b", digestA}), rapid.SampledFrom([]string{
 			`'a"b'`, `'a''b'`, `"\n"`, "a # b", "a#b", "[a]", "", "1.20", "1_0.0.1", "0b1", "0o7", ".5", "5.", "1.e3", "1.2e3", "-1", "+1", "y", "Off", "NaN", ".inf",
 			"190:20:30.15", "2026-01-01T00:00:00Z", `"a"b"`, `"a`}), genText()).Draw(t, "value")
 		return seldom("before", "", "# c\n", "\n", "  # c\n", "---\n", "...\n", "#\u2028- {name: c}\n", "# \x01\n", "# é\n", "      # c\n") +

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // notations are manifests before and after the entry nginx -> m/web:v2, to the byte.
@@ -246,6 +248,48 @@ func TestRewriteSafety(t *testing.T) {
 		start := time.Now()
 		rewrite(t, webTable(t), in)
 		t.Logf("%s: %v", why, time.Since(start))
+	}
+}
+
+// TestRewriteLimits: limits are tested at their value, and one beyond it.
+func TestRewriteLimits(t *testing.T) {
+	aliased := func(n int) string { // an alias for n values: a list, scalars, a map, its key and its image
+		return "a: &a [" + strings.Repeat("x,", n-4) + "{image: nginx}]\ncontainers: *a\n"
+	}
+	for _, test := range []struct {
+		why, in string
+		fault   bool
+	}{
+		{"values behind an alias", aliased(1 << 17), false},
+		{"a value more", aliased(1<<17 + 1), true},
+		{"lists in each other", strings.Repeat("[", 997) + "{containers: [{image: nginx}]}" + strings.Repeat("]", 997), false},
+		{"a list more", strings.Repeat("[", 998) + "{containers: [{image: nginx}]}" + strings.Repeat("]", 998), true},
+	} {
+		result, err := Rewrite(io.Discard, strings.NewReader(test.in), webTable(t))
+		if (err != nil) != test.fault || !test.fault && len(result.Changes) != 1 {
+			t.Errorf("%s: %d changes, %v", test.why, len(result.Changes), err)
+		}
+	}
+}
+
+// TestRewriteUntouched: without a table nothing is parsed, and every byte passes.
+func TestRewriteUntouched(t *testing.T) {
+	for _, table := range []Table{{}, mustTable(t)} {
+		out, result := rewrite(t, table, "a: b: c\n")
+		if diff := cmp.Diff(Result{Documents: 1, Bytes: 8}, result); diff != "" || out != "a: b: c\n" {
+			t.Errorf("%q\n%s", out, diff)
+		}
+	}
+}
+
+// TestRewriteName: an object is known by its metadata, whatever other names stand before it.
+func TestRewriteName(t *testing.T) {
+	const in = "spec:\n  name: wrong\n  namespace: wrong\n  containers:\n  - image: nginx\n    metadata: {name: wrong}\nname: wrong\nmetadata:\n  labels: {name: wrong}\n  name: right\n  namespace: too\nkind: Pod\n"
+	_, result := rewrite(t, webTable(t), in)
+	_, parsed := rewriteParsed(t, webTable(t), in)
+	want := Object{Kind: "Pod", Namespace: "too", Name: "right"}
+	if len(result.Changes) != 1 || result.Changes[0].Object != want || !cmp.Equal(result, parsed) {
+		t.Errorf("%+v, and by the parser %+v", result.Changes, parsed.Changes)
 	}
 }
 
