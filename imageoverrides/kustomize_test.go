@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -128,7 +128,7 @@ func sameObjects(t tester, got, want string) {
 
 func sameLists(t tester, g, w []any) {
 	t.Helper()
-	if reflect.DeepEqual(g, w) {
+	if cmp.Equal(g, w) {
 		return
 	}
 	text := func(v any) string {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -154,8 +153,8 @@ func TestRewriteResult(t *testing.T) {
 			t.Errorf("change %d is not at its offset", i)
 		}
 	}
-	if !reflect.DeepEqual(result, want) {
-		t.Errorf("got\n%+v\nwant\n%+v\n%s", result, want, out)
+	if diff := cmp.Diff(want, result); diff != "" {
+		t.Errorf("%s\n%s", diff, out)
 	}
 	for object, want := range map[Object]string{
 		web: "Deployment default/web", {Kind: "Pod", Name: "p"}: "Pod p", {Name: "p"}: "object p", {Kind: "Pod"}: "Pod", {}: "object",
