@@ -24,7 +24,7 @@ func rewriteDocument(text *document.Text, doc *yaml.Node, t Table) ([]Change, []
 	}
 	e := editor{text: text}
 	for _, image := range images {
-		old := image.node.Value
+		old := image.text
 		changed, entries := t.apply(old, image.twice)
 		if changed == old {
 			continue

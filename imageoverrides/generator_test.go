@@ -169,11 +169,32 @@ func (g *generator) object(lists bool) *tree {
 		return o.set("metadata", meta).set("data", (&tree{}).
 			set("text", str("containers:\n- image: nginx:v1\n---\nimage: nginx\n")).set("image", g.image()))
 	}
-	kind("example.org/v1", g.pick("Thing", "AllowList"))
+	thing := g.pick("Thing", "AllowList")
+	kind("example.org/v1", thing)
 	if g.one(4) {
 		o.set("containers", g.containers())
 	}
+	if thing == "Thing" && g.one(4) {
+		o.set("items", g.items(2))
+	}
 	return o.set("metadata", meta).set("spec", g.any(3))
+}
+
+// items gives a list of what reads like objects, and lists of them, as an object may hold that is no list of
+// objects. Those of a list object are kept apart: kustomize wants names.
+func (g *generator) items(depth int) *tree {
+	v := seq()
+	for range rapid.IntRange(1, 3).Draw(g.t, "items") {
+		switch {
+		case depth > 0 && g.one(3):
+			v.list = append(v.list, g.items(depth-1))
+		case depth > 0 && g.one(3):
+			v.list = append(v.list, (&tree{}).set("items", g.items(depth-1)))
+		default:
+			v.list = append(v.list, (&tree{}).set("kind", str("Pod")).set("spec", g.any(1)))
+		}
+	}
+	return v
 }
 
 // any gives what a custom resource may hold.
@@ -234,7 +255,7 @@ func (g *generator) containers() *tree {
 		}
 		switch {
 		case g.one(20):
-			c.set("image", raw(g.pick("null", "~", "true", "5")))
+			c.set("image", raw(g.pick("null", "~", "true", "5", "Null", "True", "010", "1e3", "1.50", "1_0", "-0")))
 		case !g.one(8):
 			c.set("image", g.image())
 		}

@@ -3,6 +3,7 @@
 package imageoverrides
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -69,6 +70,7 @@ func isListKind(kind string) bool { return strings.HasSuffix(kind, "List") }
 // An image is a scalar that kustomize takes for an image.
 type image struct {
 	node   *yaml.Node
+	text   string // as kustomize sees it
 	object *Object
 	trail  *trail
 	twice  bool // both filters of kustomize reach it
@@ -146,6 +148,7 @@ type finder struct {
 	object  *Object
 	depth   int                 // of the trail
 	aliased int                 // nodes under aliases so far
+	listed  bool                // the object is an item of a list object that goes through JSON
 	open    map[*yaml.Node]bool // what the aliases on the trail stand for
 	fault   *nodeFault
 }
@@ -168,9 +171,12 @@ func (f *finder) document(t *trail) {
 		if items := items(n, kind); items != nil {
 			list := f.under(t, n, items)
 			f.inside(list, func(items *yaml.Node) {
+				listed := f.listed
+				f.listed = listed || kind != "List" && kind != "ResourceList"
 				for i, item := range items.Content {
 					f.document(&trail{up: list, node: item, child: i, item: i})
 				}
+				f.listed = listed
 			})
 			return
 		}
@@ -316,8 +322,40 @@ func (f *finder) field(t *trail, p place, legacy bool) {
 		return
 	}
 	if (legacy || p == leaf) && (n.Value != "" || n.Style != 0) { // null, but for nothing at all, is an image called null
-		f.images = append(f.images, image{node: n, object: f.object, trail: t, twice: legacy && p == leaf})
+		text := n.Value
+		if f.listed {
+			text = throughJSON(n)
+		}
+		f.images = append(f.images, image{node: n, text: text, object: f.object, trail: t, twice: legacy && p == leaf})
 	}
+}
+
+// throughJSON is the text of a scalar in an item of a list object that is no plain List: kustomize takes these
+// out of their list by way of JSON, which has its own notations for what is no string.
+func throughJSON(n *yaml.Node) string {
+	if n.Tag == "!!str" {
+		return n.Value
+	}
+	var v any
+	if n.Decode(&v) != nil {
+		return n.Value
+	}
+	if s, ok := v.(string); ok {
+		return s
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return n.Value // infinite, which kustomize refuses
+	}
+	if s := strings.Trim(string(text), `"`); len(s) < len(text) { // a time
+		return s
+	}
+	if f, ok := v.(float64); ok {
+		if _, err := strconv.ParseInt(string(text), 10, 64); err != nil {
+			return strconv.FormatFloat(f, 'g', -1, 64)
+		}
+	}
+	return string(text)
 }
 
 // mergeTag is the tag that the YAML parser gives to a plain <<.

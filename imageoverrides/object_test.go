@@ -21,8 +21,8 @@ func TestRewriteObject(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := genTable(true).Filter(func(table Table) bool {
 			for _, o := range table.All() {
-				if o.Name == "true" || o.Name == "." {
-					return false // which match what is no string in an object: true, 5 and ~
+				if slices.Contains([]string{"true", ".", "..", "1e3"}, o.Name) {
+					return false // which match what is no string in an object
 				}
 			}
 			return true

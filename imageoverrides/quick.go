@@ -58,9 +58,9 @@ func (q *quick) document(text []byte, t Table) (changes []Change, edits []Edit, 
 		if list {
 			return nil, nil, false // its items are objects of their own
 		}
-		twice, _ := reach(f.Path)
-		if f.Start == f.End && f.Style == scan.Plain {
-			continue
+		twice, reached := reach(f.Path)
+		if !reached || f.Start == f.End && f.Style == scan.Plain {
+			continue // an item of a list reaches its own, were it an object
 		}
 		old := unsafe.String(unsafe.SliceData(text[f.Start:]), f.End-f.Start) // for the table to look at, no longer
 		changed, entries := t.apply(old, twice)
