@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// guards are the folders whose tests guard a package beside its own, by the package's folder.
+var guards = map[string][]string{
+	"internal/document":    {"imageoverrides"},
+	"internal/scan":        {"imageoverrides"},
+	"imageoverrides/chart": {"imageoverrides", "examples/imageoverrides"},
+}
+
+// A guard is a folder whose tests run for a mutant.
+type guard struct {
+	dir  string
+	laws bool // takes a number of draws
+}
+
+func guardsOf(root, dir string) ([]guard, error) {
+	own, err := filepath.Rel(root, dir)
+	if err != nil {
+		return nil, err
+	}
+	var list []guard
+	for _, name := range append([]string{own}, guards[filepath.ToSlash(own)]...) {
+		g := guard{dir: filepath.Join(root, filepath.FromSlash(name))}
+		imports, err := output(g.dir, "go", "list", "-f", "{{.TestImports}} {{.XTestImports}}", ".")
+		if err != nil {
+			return nil, err
+		}
+		g.laws = strings.Contains(string(imports), "pgregory.net/rapid")
+		list = append(list, g)
+	}
+	return list, nil
+}
+
+// outcome is what the tests said.
+type outcome int
+
+const (
+	passed outcome = iota
+	failed
+	unbuilt // what the compiler refuses, though go/types did not
+)
+
+// limited runs a test with 8 GB of address space: a mutant may take all there is. Where the shell cannot limit it, it runs without.
+const limited = `-exec=sh -c 'ulimit -v 8388608 2>/dev/null; exec "$@"' sh`
+
+// test runs the tests of a folder with files of an overlay in place of the tree's, which is not touched.
+func test(g guard, overlay string, draws int, seed uint64, timeout time.Duration) (outcome, string) {
+	args := []string{"test", "-vet=off", "-count=1", "-failfast", "-timeout", timeout.String(), limited, "."}
+	if g.laws {
+		args = append(args, "-rapid.nofailfile", "-rapid.shrinktime=0s", fmt.Sprint("-rapid.checks=", draws), fmt.Sprint("-rapid.seed=", seed))
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Dir = g.dir
+	// In the environment, so that a test which runs go sees the mutant too.
+	cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	text, err := cmd.CombinedOutput()
+	switch {
+	case err == nil:
+		return passed, ""
+	case strings.Contains(string(text), "[build failed]") || strings.Contains(string(text), "[setup failed]"):
+		return unbuilt, string(text)
+	}
+	return failed, string(text)
+}
+
+// overlay writes a mutant and the file that tells go of it, into a folder of their own.
+func overlay(dir string, m mutant) (string, error) {
+	text := filepath.Join(dir, "mutant.go")
+	if err := os.WriteFile(text, []byte(m.mutated()), 0o644); err != nil {
+		return "", err
+	}
+	config, err := json.Marshal(map[string]any{"Replace": map[string]string{m.name: text}})
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(dir, "overlay.json")
+	return name, os.WriteFile(name, config, 0o644)
+}
+
+// try runs the guards of a mutant, with few draws and then, where all passed, with many.
+func (r *run) try(guards []guard, m mutant) (outcome, error) {
+	dir, err := os.MkdirTemp("", "mutant")
+	if err != nil {
+		return passed, err
+	}
+	defer os.RemoveAll(dir)
+	config, err := overlay(dir, m)
+	if err != nil {
+		return passed, err
+	}
+	for _, draws := range []int{r.few, r.many} {
+		for _, g := range guards {
+			if draws == r.many && !g.laws {
+				continue
+			}
+			if result, _ := test(g, config, draws, r.seed, r.timeout); result != passed {
+				return result, nil
+			}
+		}
+	}
+	return passed, nil
+}
