@@ -9,20 +9,19 @@ require (
 	sigs.k8s.io/yaml v1.5.0
 )
 
-// For tests only. kustomize is the lowest version whose code for images is that of 5.8.1 (v0.21.1),
-// so that no importer is raised; internal/conformance has v0.21.1 itself.
+// For tests only. kustomize is the one of Flux 2.8, so that no importer is raised (v0.19.0 has other fields for images,
+// v0.20.0 has the same code and needs one module more); internal/conformance has v0.21.1, which is Flux 2.9's.
 require (
 	github.com/distribution/reference v0.6.0
 	github.com/google/go-cmp v0.7.0
 	github.com/opencontainers/go-digest v1.0.0
 	pgregory.net/rapid v1.2.0
-	sigs.k8s.io/kustomize/api v0.20.0
-	sigs.k8s.io/kustomize/kyaml v0.20.0
+	sigs.k8s.io/kustomize/api v0.20.1
+	sigs.k8s.io/kustomize/kyaml v0.20.1
 )
 
 require (
 	github.com/blang/semver/v4 v4.0.0 // indirect
-	github.com/carapace-sh/carapace-shlex v1.0.1 // indirect
 	github.com/davecgh/go-spew v1.1.1 // indirect
 	github.com/fluxcd/pkg/apis/meta v1.5.0 // indirect
 	github.com/go-errors/errors v1.4.2 // indirect
