@@ -94,7 +94,7 @@ var known = []string{
 	"image: 'a'\nb: 'it''s'\nc: \"x\\n\\u00e9\\x41\\\n  y\"\nimage2: \"z\"\n", "a: b c\n  d\n\n  e # c\nimage: f # g\n# h\n  # i\n", "\"image\": a\n'kind': b\n",
 	"a: {}\nb: []\nc: {image: d, e: [f, {image: 'g'}, \"h\"]}\n", `{"image":"a","b":[1,true,null,{"image":"c"}],"d":{}}`, "{image: a,\n  b: [c,\n d]}\n", "[{image: a b:c/d@e}]",
 	"a:\n  - b: c\n    image: d\n\n  - image: e\nf:\n- image: g\nimage: h\n", "a: -1\nb: --c\nd: $(E)\nf: ~\nimage: é:1\n", "# c\n\nkind: A\nimage: b\n",
-	"a: x#y\nimage: b:c\n", "a:   # c\n  image: b\n", "- # c\n  image: b\n", "a:\n  {}\nimage:\n  # c\n  'b'\nc:\n  |\n  d\n-\n"[:38], "image:\n  b\n- \n"[:11], "-\n  image :\n    b\n", "\"a\" : b\nimage : c\n", "-\n b\n-\n  - image: c\n", "a: [b,]\nc: {d: e, }\n", "a: [ # c\n  b, # d\n  {image: e}] # f\n", "a: \"b\n  c\n\n d\"\nimage: e\n",
+	"a: x#y\nimage: b:c\n", "a:   # c\n  image: b\n", "- # c\n  image: b\n", "a:\n  {}\nimage:\n  # c\n  'b'\nc:\n  |\n  d\n-\n"[:38], "image:\n  b\n- \n"[:11], "-\n  image :\n    b\n", "\"a\" : b\nimage : c\n", "-\n b\n-\n  - image: c\n", "a: [b,]\nc: {d: e, }\n", "a: [ # c\n  b, # d\n  {image: e}] # f\n", "a: \"b\n  c\n\n d\"\nimage: e\n", "a: \"\\x09\\xaf\\xAF\\u09af\\uAFaf\"\nimage: b\n",
 }
 
 // declined are texts that Scan leaves to the YAML parser.
@@ -102,7 +102,7 @@ var declined = []string{
 	"", "# c\n", "a", "a: &b c\n", "a: *b\n", "a: !!str b\n", "? a\n: b\n", "%YAML 1.1\n---\na: b\n", "---\na: b\n", "a:\nb\n", "a:\n  b\n  c: d\n", "a: b: c\n", "a: b:\n", "a:b\n", " a: b\n",
 	"a:\n   b: c\n  d: e\n", "a: b\n  c: d\n", "\ta: b\n", "a:\tb\n", "a: b\tc\n", "a: b\r\n", "image: |-\n  a\n", "image: \"\\x61\"\n", "image: 'it''s'\n", "image: a\n  b\n",
 	"a: [b\n", "a: {b}\n", "a: [,]\n", "a: [b,,]\n", "a: [b: c]\n", "{a: b}\n{c: d}\n", "a: 'b\n", "a: \"\\q\"\n", "a: \"\\ud800\"\n", "a: \x01\n", "a: \u0085\n", "a: \xff\n", "a: b # c\n  d\n", "a: 'b' c\n",
-	"a: 'b'#c\n", "a: |2\n   b\n", "a: |\n  b\n c: d\n", "a: |\n    \n  b\n", "a: @b\n", "a: `b\n", "- a\nb: c\n", "a: b\n- c\n", "a: |#\n b\n", "a b: c\n", "<<: a\n", "... : a\n", "a: \"b\n... c\"\n", "a: 'b\n---\n'\n", "a: [b,\n---\n]\n", "a: [\n... ]\n", "a: ? b\n", "a: - b\n", "[a]: b\n",
+	"a: 'b'#c\n", "a: |2\n   b\n", "a: |\n  b\n c: d\n", "a: |\n    \n  b\n", "a: @b\n", "a: `b\n", "- a\nb: c\n", "a: b\n- c\n", "a: |#\n b\n", "a b: c\n", "<<: a\n", "... : a\n", "a: \"b\n... c\"\n", "a: 'b\n---\n'\n", "a: \"\\xgg\"\n", "a: \"\\x0`\"\n", "a: \"\\xG0\"\n", "a: \"\\u00zz\"\n", "a: \"\\x:0\"\n", "{image: a#b\n}\n", "[a#b\n]\n", "a: [b,\n---\n]\n", "a: [\n... ]\n", "a: ? b\n", "a: - b\n", "[a]: b\n",
 }
 
 func TestKnown(t *testing.T) {
@@ -115,6 +115,41 @@ func TestKnown(t *testing.T) {
 	for _, text := range declined {
 		if fields, ok := scanned(&s, []byte(text)); ok {
 			t.Errorf("accepted with %v: %q", fields, text)
+		}
+	}
+}
+
+// TestLevels: as many maps and lists in each other as maxLevels are known, one more is left to the YAML parser, and no
+// number of brackets is known that do not match.
+func TestLevels(t *testing.T) {
+	var s Scanner
+	for _, n := range []struct {
+		open, in, close string
+		levels, inside  int // that an opening makes, and that what is inside makes
+	}{
+		{"[", "", "]", 1, 0}, {"[", "{image: a}", "]", 1, 1}, {"{a: ", "[{image: a}]", "}", 1, 2}, {"- ", "- image: a\n", "", 1, 2}, {"- a:\n", "", "", 2, 2},
+	} {
+		text := func(opened, closed int) []byte {
+			if n.close != "" || n.in != "" {
+				return []byte(strings.Repeat(n.open, opened) + n.in + strings.Repeat(n.close, closed))
+			}
+			var b strings.Builder // each line further in
+			for i := range opened {
+				b.WriteString(strings.Repeat("  ", i) + n.open)
+			}
+			return []byte(b.String() + strings.Repeat("  ", opened) + "- image: a\n")
+		}
+		most := (maxLevels - n.inside) / n.levels
+		if !compare(t, &s, text(most, most)) {
+			t.Errorf("%q: %d levels are declined", n.open, most*n.levels+n.inside)
+		}
+		if compare(t, &s, text(most+1, most+1)) {
+			t.Errorf("%q: more than %d levels are accepted", n.open, maxLevels)
+		}
+		for _, opened := range []int{1, 2, most - 1, most, most + 1, most + 2} {
+			if n.close != "" && (compare(t, &s, text(opened, opened-1)) || compare(t, &s, text(opened-1, opened))) {
+				t.Errorf("%q: accepted with brackets that do not match, about %d", n.open, opened)
+			}
 		}
 	}
 }
@@ -191,8 +226,14 @@ func genText() *rapid.Generator[string] {
 		"|\n    a\n   b", "|\n      a\n\n     b\n      c", ">-\n\n     a", "|\n\n\n", "|\n \n      a", "{}", "[]", "{image: a}", "[a, b]", "[{image: a},\n {image: b}]", "{\"a\":\"b\",\"image\":1}", "{a: [b, {c: d}]}", "[a\n b]", "{a}", "[a,]", "{image: a,}", "[a,,b]", "[,]",
 		"registry.k8s.io/sig-storage/csi_attacher:v4.10.0", "some words, more than eight of bytes", "eight_or_more: a", "eight_or_more #a", "eight_or_more#a", "eight_or_more:a  ", "eight_or_more\x7fa", "eight_or_moreéa", "eight_or_more:",
 		"&x a", "*x", "!!str a", "-1", "--x", "- a", "? a", ": a", "-", "é", "\u2028", "\u0085", "\x7f", "a\tb", "\ta", "~", "null", "@a", "`a", "%a", "a%", "\"a", "'a", "a'b", "a\"b", "a{b", "{a", "a, b", "\"a\" b", "\"a\":", "<<", "=", "a\n\n      b # c", "a\n# c\n    b",
-		"\"\\ud83d\\ude00\"", "\"\\/\"", "\"a\\\n  b\"", "[a: b]", "{a: b: c}", "[a, # c\n b]", "[ # c\n a # d\n, b\n # e\n]", "{a: # c\n b, # d\n image: e}", "[a,# c\n b]", "{image # c\n: a}", "[# c\n]", "{a: b # c\n}", "{image: a b}", "[--a, -1]", "{image: -}", "[a#b]", "[a #b\n]", "{a: 'b''c'}", "a\r", "[\ta]", "{image:\n a}", "[a, b]\n", "{'image':a}", "{image:a}", "{image: a:b}", "{image: a::b}", "{image: :a}",
+		"\"\\ud83d\\ude00\"", "\"\\/\"", "\"a\\\n  b\"", "[a: b]", "{a: b: c}", "[a, # c\n b]", "[ # c\n a # d\n, b\n # e\n]", "{a: # c\n b, # d\n image: e}", "[a,# c\n b]", "{image # c\n: a}", "[# c\n]", "{a: b # c\n}", "{image: a b}", "[--a, -1]", "{image: -}", "[a#b]", "[a#b\n]", "{image: a#b\n}", "{image: a#b\n, b: c}", "[a #b\n]", "{a: 'b''c'}", "a\r", "[\ta]", "{image:\n a}", "[a, b]\n", "{'image':a}", "{image:a}", "{image: a:b}", "{image: a::b}", "{image: :a}",
 	})
+	// Escapes whose digits are such, nearly such, and a surrogate's.
+	escape := rapid.Custom(func(t *rapid.T) string {
+		digits := rapid.StringOfN(rapid.SampledFrom([]rune("0099aaffAAFFdD88/:@G`gz")), 1, 4, -1).Draw(t, "digits")
+		return `"a\` + rapid.SampledFrom([]string{"x", "u", "U", "n", "/", "N"}).Draw(t, "escape") + digits + `"`
+	})
+	value = rapid.OneOf(value, value, value, value, value, value, value, value, value, escape)
 	key := rapid.SampledFrom([]string{"a", "b", "image", "kind", "\"image\"", "'image'", "a b", "a.b/c-d", "?", "<<", "\"im\\x61ge\"", "1", "é", "-a", "a:b", "", "\"a'b\"", "'a\"b'", "image ", "&x image", "app.kubernetes.io/part-of_it", "eight or more"})
 	line := rapid.Custom(func(t *rapid.T) string {
 		indent := strings.Repeat(" ", rapid.SampledFrom([]int{0, 0, 2, 2, 4, 4, 6, 1, 3}).Draw(t, "indent"))
