@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# How many random inputs each law gets in make test.
-DRAWS ?= 5000
+# How many random inputs each law gets in make test: few here, many in .ci/run. Laws that are cheap get ten times as
+# many, and those with Helm four times.
+DRAWS ?= 500
 # How long make fuzz stays with each target.
 FUZZTIME ?= 1m
+# What make mutants changes: the packages, how many mutants of each, and the seed that draws them.
+PACKAGES ?= ./reference ./internal/quote ./internal/scan ./internal/document ./postrender ./imageoverrides ./imageoverrides/chart \
+	./examples/imageoverrides ./examples/operator/overrides
+N ?= 50
+SEED ?= 1
 
-LAWS := $(addprefix github.com/cozystack/image-overrides/,imageoverrides internal/document reference)
-# Laws that are cheap enough for ten times as many.
+# The packages with laws take the number of draws as a flag, which the others do not know.
+LAWS = $(sort $(filter-out $(CHEAP),$(shell go list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "pgregory.net/rapid"}}{{$$p}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "pgregory.net/rapid"}}{{$$p}} {{end}}{{end}}' ./...)))
 CHEAP := $(addprefix github.com/cozystack/image-overrides/,internal/scan postrender)
 FUZZ := imageoverrides/FuzzParse imageoverrides/FuzzParseSecret imageoverrides/FuzzRewrite \
 	imageoverrides/FuzzRewriteAsKustomize internal/scan/FuzzScan examples/imageoverrides/FuzzMerge \
@@ -15,15 +21,15 @@ FUZZ := imageoverrides/FuzzParse imageoverrides/FuzzParseSecret imageoverrides/F
 # The modules beside the root one.
 MODULES := examples/operator internal/conformance internal/e2e
 
-.PHONY: test e2e long lint bench fuzz
+.PHONY: test e2e long lint bench fuzz mutants
 
 # Every test there is, but for e2e's.
 test:
 	go test $(filter-out $(LAWS) $(CHEAP),$(shell go list ./...))
-	go test $(LAWS) -rapid.checks=$(DRAWS)
-	go test $(CHEAP) -rapid.checks=$(DRAWS)0
+	go test -timeout 45m $(LAWS) -rapid.checks=$(DRAWS)
+	go test -timeout 45m $(CHEAP) -rapid.checks=$(DRAWS)0
 	cd examples/operator && go test ./...
-	cd internal/conformance && go test -timeout 45m ./...
+	cd internal/conformance && go test -timeout 45m . -rapid.checks=$$((4 * $(DRAWS)))
 
 # The real API server and the real Flux; the first run builds them for some minutes. Go does not see
 # all that the result depends on, so it must not remember it.
@@ -52,3 +58,7 @@ fuzz:
 		echo "$$target"; \
 		go test ./$${target%/*} -run '^$$' -fuzz "^$${target##*/}\$$" -fuzztime $(FUZZTIME); \
 	done
+
+# What the tests notice of mutations: a number for each package, and what they did not notice.
+mutants:
+	go run ./internal/mutants -n $(N) -seed $(SEED) $(PACKAGES)
