@@ -16,7 +16,7 @@ package main
 import (
 	"bufio"
 	"cmp"
-	"embed"
+	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -240,19 +240,16 @@ func (m result) String() string {
 }
 
 //go:embed equivalent.txt
-var kept embed.FS
+var kept string
 
 // An equivalent is a mutant that was judged, by its file and its lines before and after, without the white space around them.
 type equivalent struct{ file, before, after string }
 
 // equivalents reads equivalent.txt, whose records look as a survivor is printed, with the reason in place of "survived" and no
 // line number. Lines that begin with # are comments.
-func equivalents() (map[equivalent]string, error) {
-	f, err := kept.Open("equivalent.txt")
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
+func equivalents() (map[equivalent]string, error) { return equivalentsIn(strings.NewReader(kept)) }
+
+func equivalentsIn(r io.Reader) (map[equivalent]string, error) {
 	known := make(map[equivalent]string)
 	var e equivalent
 	var reason string
@@ -261,7 +258,7 @@ func equivalents() (map[equivalent]string, error) {
 			known[e] = reason
 		}
 	}
-	lines := bufio.NewScanner(f)
+	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
 		line := lines.Text()
 		text := strings.TrimSpace(line[min(1, len(line)):])
