@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/oracle"
 	"github.com/cozystack/image-overrides/reference"
 )
 
@@ -62,42 +63,13 @@ func applyPlainly(overrides []Override, image string, twice bool) (string, []int
 	return image, entries
 }
 
-// Names that the tests' tables and images are made of: spellings of one image, ports,
-// dots that match other characters, and names that differ in one character.
-var imageNames = []string{
-	"nginx", "library/nginx", "docker.io/nginx", "docker.io/library/nginx", "index.docker.io/library/nginx",
-	"a", "b", "c", "a.b", "axb", "a.b/c", "axb/c", "a-b/c", "quay.io/a/b", "quayxio/a/b", "quay.io/a/b.c",
-	"host:5000/a", "host:5001/a", "localhost/a", "registry.k8s.io/pause", "a.sha256", "x/nginx", "nginx/x",
-	"true", "1e3",
-}
-
-func genName() *rapid.Generator[string] { return rapid.SampledFrom(imageNames) }
-
-// genImage gives images that tables of those names match, nearly match and do not match.
-func genImage() *rapid.Generator[string] {
-	return rapid.Custom(func(t *rapid.T) string {
-		image := rapid.OneOf(genName(), genName(), genName(), genName(), rapid.SampledFrom(oddNames)).Draw(t, "name")
-		if rapid.IntRange(0, 9).Draw(t, "near") == 0 {
-			image = strings.Replace(image, ".", rapid.SampledFrom([]string{"x", ":", "é", "/", "@", "\n", ""}).Draw(t, "for the dot"), 1)
-		}
-		image += rapid.SampledFrom([]string{"", "", ":v1", ":1.20", ":", ":1:2", "@" + digestA, ":v1@" + digestA,
-			"@sha256", "@sha256:", "@sha512:ab", ":a@b", ":{TAG}", "@sha256:{D}", "/x", ":v1 "}).Draw(t, "rest")
-		return image
-	})
-}
-
-// oddNames are no image names, and literal to kustomize all the same.
-var oddNames = []string{
-	"a b", "a ", ".", "..", "é", "a\nb", "Nginx", "ghcr.io/Acme/Tool", "IMAGE_PLACEHOLDER", "https://quay.io/a", "a/", "/a", "a//b", "a:1/b", "-", "a_.b", "#a",
-}
-
 // genTable gives tables that the chart accepts. Where strict is set, Lint finds no error.
 func genTable(strict bool) *rapid.Generator[Table] {
-	odd := append([]string{"a+", "m/a.*", ".*", "foo|bar", "quay.io/.*", "[", "c++", "[::1]:5000/a", "(a)", `\Qa`, "^a", "a$"}, oddNames...)
+	odd := append([]string{"a+", "m/a.*", ".*", "foo|bar", "quay.io/.*", "[", "c++", "[::1]:5000/a", "(a)", `\Qa`, "^a", "a$"}, oracle.OddNames...)
 	entry := rapid.Custom(func(t *rapid.T) Override {
 		o := Override{
-			Name:    genName().Draw(t, "name"),
-			NewName: rapid.OneOf(rapid.Just(""), genName(), rapid.SampledFrom([]string{"m.example.org/x", "m.example.org:5000/y"})).Draw(t, "newName"),
+			Name:    oracle.Name().Draw(t, "name"),
+			NewName: rapid.OneOf(rapid.Just(""), oracle.Name(), rapid.SampledFrom([]string{"m.example.org/x", "m.example.org:5000/y"})).Draw(t, "newName"),
 			NewTag:  rapid.SampledFrom([]string{"", "v2", "1.20", "b", "true"}).Draw(t, "newTag"),
 			Digest:  rapid.SampledFrom([]string{"", "", digestC}).Draw(t, "digest"),
 		}
@@ -105,7 +77,7 @@ func genTable(strict bool) *rapid.Generator[Table] {
 			o.Name = rapid.SampledFrom(odd).Draw(t, "name")
 		}
 		if strict && rapid.IntRange(0, 5).Draw(t, "odd") == 0 {
-			o.Name = rapid.SampledFrom(oddNames).Draw(t, "name")
+			o.Name = rapid.SampledFrom(oracle.OddNames).Draw(t, "name")
 		}
 		if !strict && rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
 			o.NewName = rapid.SampledFrom([]string{"m/a:v9", "b@" + digestA, "h:5000", "a b", "B/", "it's", "a:b"}).Draw(t, "newName")
@@ -172,7 +144,7 @@ func TestApplyAsKustomize(t *testing.T) {
 		table := genTable(false).Draw(t, "table")
 		overrides := overridesOf(table)
 		for range 10 {
-			image := genImage().Draw(t, "image")
+			image := oracle.Image().Draw(t, "image")
 			for _, twice := range []bool{true, false} {
 				got, entries := table.apply(image, twice)
 				want, wantEntries := applyPlainly(overrides, image, twice)

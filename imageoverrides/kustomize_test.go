@@ -5,143 +5,25 @@ package imageoverrides
 import (
 	"bytes"
 	"fmt"
-	"io"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v3"
-	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
-	yamljson "sigs.k8s.io/yaml"
+
+	"github.com/cozystack/image-overrides/internal/oracle"
 )
 
-// kustomize runs the real thing as Flux's helm-controller does: an in-memory
-// kustomization with the manifests as its one resource, no plugins, no load
-// restrictions. A panic of kustomize is an error.
-func kustomize(overrides []Override, manifests string) (out string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("PANIC: %v", p)
-		}
-	}()
-	k := types.Kustomization{Resources: []string{"helm-output.yaml"}}
-	k.APIVersion, k.Kind = types.KustomizationVersion, types.KustomizationKind
+// kustomize is what kustomize makes of manifests.
+func kustomize(overrides []Override, manifests string) (string, error) {
+	var images []types.Image
 	for _, o := range overrides {
-		k.Images = append(k.Images, types.Image{Name: o.Name, NewName: o.NewName, NewTag: o.NewTag, Digest: o.Digest})
+		images = append(images, types.Image{Name: o.Name, NewName: o.NewName, NewTag: o.NewTag, Digest: o.Digest})
 	}
-	text, err := yamljson.Marshal(k)
-	if err != nil {
-		return "", err
-	}
-	fs := filesys.MakeFsInMemory()
-	for name, data := range map[string][]byte{"kustomization.yaml": text, "helm-output.yaml": []byte(manifests)} {
-		if err := fs.WriteFile(name, data); err != nil {
-			return "", err
-		}
-	}
-	m, err := krusty.MakeKustomizer(&krusty.Options{
-		LoadRestrictions: types.LoadRestrictionsNone,
-		PluginConfig:     types.DisabledPluginConfig(),
-	}).Run(fs, ".")
-	if err != nil {
-		return "", err
-	}
-	yml, err := m.AsYaml()
-	return string(yml), err
+	return oracle.Kustomize(images, manifests)
 }
 
 // tester is what testing.T and rapid.T have in common.
-type tester interface {
-	Helper()
-	Fatalf(format string, args ...any)
-	Errorf(format string, args ...any)
-}
-
-// objects decodes a stream as kustomize sees it: the items of a list are objects,
-// and empty documents are none.
-func objects(t tester, manifests string) []any {
-	t.Helper()
-	var list []any
-	var flatten func(v any)
-	flatten = func(v any) {
-		m, ok := v.(map[string]any)
-		if kind, _ := m["kind"].(string); ok && strings.HasSuffix(kind, "List") {
-			if items, ok := m["items"].([]any); ok {
-				for _, item := range items {
-					flatten(item)
-				}
-				return
-			}
-		}
-		if v != nil {
-			list = append(list, v)
-		}
-	}
-	for d := yaml.NewDecoder(strings.NewReader(manifests)); ; {
-		var v any
-		if err := d.Decode(&v); err == io.EOF {
-			slices.SortFunc(list, func(a, b any) int { return strings.Compare(nameOf(a), nameOf(b)) })
-			return list
-		} else if err != nil {
-			t.Fatalf("%v in\n%s", err, manifests)
-		}
-		flatten(v)
-	}
-}
-
-// nameOf gives objects an order: kustomize takes the items of lists to the end.
-func nameOf(object any) string {
-	m, _ := object.(map[string]any)
-	metadata, _ := m["metadata"].(map[string]any)
-	return fmt.Sprint(m["kind"], " ", metadata["name"])
-}
-
-// pruned takes fields out that are null or empty lists: kustomize drops some nulls, and
-// makes empty lists of others.
-func pruned(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for key, child := range v {
-			if list, ok := child.([]any); child == nil || ok && len(list) == 0 {
-				delete(v, key)
-				continue
-			}
-			v[key] = pruned(child)
-		}
-	case []any:
-		for i := range v {
-			v[i] = pruned(v[i])
-		}
-	}
-	return v
-}
-
-// sameObjects compares the objects of two streams, whole.
-func sameObjects(t tester, got, want string) {
-	t.Helper()
-	sameLists(t, objects(t, got), objects(t, want))
-}
-
-func sameLists(t tester, g, w []any) {
-	t.Helper()
-	// A number that kustomize took through JSON may be an integer now, and was none.
-	number := cmp.FilterValues(func(a, b any) bool { return reflect.TypeOf(a) != reflect.TypeOf(b) }, cmp.Comparer(func(a, b any) bool {
-		i, isInt := a.(int)
-		f, isFloat := b.(float64)
-		if !isInt || !isFloat {
-			i, isInt = b.(int)
-			f, isFloat = a.(float64)
-		}
-		return isInt && isFloat && float64(i) == f
-	}))
-	if diff := cmp.Diff(w, g, number); diff != "" {
-		t.Errorf("kustomize has the objects (-), and not (+)\n%s", diff)
-	}
-}
+type tester = oracle.T
 
 // fact is one line of testdata/kustomize-5.8.1.jsonl: what kustomize made of manifests.
 type fact struct {
@@ -219,7 +101,7 @@ func TestKustomizeFacts(t *testing.T) {
 					t.Fatalf("kustomize refuses this, and apart does not say what Rewrite does: %s", fact.Error)
 				}
 				out, _ := rewrite(t, unchecked(fact.Images), fact.In)
-				sameObjects(t, out, fact.Out)
+				oracle.SameObjects(t, out, fact.Out)
 				return
 			}
 			seen++

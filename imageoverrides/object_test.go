@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
+
+	"github.com/cozystack/image-overrides/internal/oracle"
 )
 
 // TestRewriteObject: an object in memory becomes what its rewritten manifest decodes to, by
@@ -27,7 +29,7 @@ func TestRewriteObject(t *testing.T) {
 			}
 			return true
 		}).Draw(t, "table")
-		in := genManifests().Draw(t, "manifests")
+		in := oracle.Manifests().Draw(t, "manifests")
 		out, result := rewrite(t, table, in)
 		var got []any
 		var changes []string
@@ -158,7 +160,7 @@ func TestRewriteObjectShapes(t *testing.T) {
 	changed := 0
 	rapid.Check(t, func(t *rapid.T) {
 		table := genTable(false).Draw(t, "table")
-		for d := yaml.NewDecoder(strings.NewReader(genManifests().Draw(t, "manifests"))); ; {
+		for d := yaml.NewDecoder(strings.NewReader(oracle.Manifests().Draw(t, "manifests"))); ; {
 			var node yaml.Node
 			if err := d.Decode(&node); err != nil {
 				break

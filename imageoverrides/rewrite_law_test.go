@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/oracle"
 	"github.com/cozystack/image-overrides/reference"
 )
 
@@ -23,13 +24,13 @@ import (
 func TestRewriteAsKustomize(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := genTable(true).Draw(t, "table")
-		in := genManifests().Draw(t, "manifests")
+		in := oracle.Manifests().Draw(t, "manifests")
 		want, err := kustomize(overridesOf(table), in)
 		if err != nil {
 			t.Fatalf("kustomize refuses what the generator gives: %v\n%s", err, in)
 		}
 		out, _ := rewrite(t, table, in)
-		sameObjects(t, out, want)
+		oracle.SameObjects(t, out, want)
 	})
 }
 
@@ -73,7 +74,7 @@ var noList = regexp.MustCompile(`(?m)\b(containers:|initContainers:|volumes:) (?
 func TestRewriteLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := genTable(false).Draw(t, "table")
-		in := genManifests().Draw(t, "manifests")
+		in := oracle.Manifests().Draw(t, "manifests")
 		out, result := rewrite(t, table, in)
 
 		if back := undo(out, result.Edits); back != in {
@@ -157,8 +158,8 @@ func rewriteParsed(t tester, table Table, in string) (string, Result) {
 func TestRewriteJoined(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := genTable(false).Draw(t, "table")
-		a := genManifests().Filter(func(s string) bool { return strings.HasSuffix(s, "\n") }).Draw(t, "a")
-		b := genManifests().Draw(t, "b")
+		a := oracle.Manifests().Filter(func(s string) bool { return strings.HasSuffix(s, "\n") }).Draw(t, "a")
+		b := oracle.Manifests().Draw(t, "b")
 		outA, resultA := rewrite(t, table, a)
 		outB, resultB := rewrite(t, table, b)
 		out, result := rewrite(t, table, a+"---\n"+b)
@@ -184,7 +185,7 @@ func TestRewriteTwice(t *testing.T) {
 			}
 			return true
 		}).Draw(t, "table")
-		out, first := rewrite(t, table, genManifests().Draw(t, "manifests"))
+		out, first := rewrite(t, table, oracle.Manifests().Draw(t, "manifests"))
 		for _, c := range first.Changes {
 			if name, _, _ := reference.Split(c.Old); len(name) < len(table.t.overrides[c.Entries[0]].Name) {
 				return

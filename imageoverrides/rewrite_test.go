@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cozystack/image-overrides/internal/oracle"
 )
 
 // notations are manifests before and after the entry nginx -> m/web:v2, to the byte.
@@ -129,7 +131,7 @@ func TestRewriteNull(t *testing.T) {
 	if want = strings.Replace(want, `image: ""`, "image: null", 1); err != nil {
 		t.Fatal(err)
 	}
-	sameObjects(t, got, want)
+	oracle.SameObjects(t, got, want)
 }
 
 func TestRewriteResult(t *testing.T) {
@@ -465,7 +467,7 @@ func TestRewriteCorpus(t *testing.T) {
 			refused++
 			t.Logf("kustomize refuses %s: %.150v", filepath.Base(file), err)
 		} else {
-			sameLists(t, pruned(objects(t, out)).([]any), pruned(objects(t, want)).([]any))
+			oracle.SameLists(t, oracle.Pruned(oracle.Objects(t, out)).([]any), oracle.Pruned(oracle.Objects(t, want)).([]any))
 		}
 	}
 	t.Logf("%d files, of which kustomize refuses %d; %d images changed", len(files), refused, changes)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package imageoverrides
+package oracle
 
 import (
 	"encoding/json"
@@ -12,11 +12,11 @@ import (
 	"github.com/cozystack/image-overrides/internal/document"
 )
 
-// genManifests gives streams of manifests that kustomize takes: workloads, lists of
+// Manifests gives streams of manifests that kustomize takes: workloads, lists of
 // them, definitions and other objects, with containers in odd places, in every
-// notation that YAML has for them, and images that the tables of genTable match,
+// notation that YAML has for them, and images that tables of [Name] match,
 // nearly match and do not match.
-func genManifests() *rapid.Generator[string] {
+func Manifests() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		g := generator{t: t}
 		return g.stream()
@@ -271,7 +271,7 @@ func (g *generator) containers() *tree {
 }
 
 func (g *generator) image() *tree {
-	return &tree{what: "image", text: genImage().Filter(func(s string) bool { return !strings.Contains(s, "\n") }).Draw(g.t, "image")}
+	return &tree{what: "image", text: Image().Filter(func(s string) bool { return !strings.Contains(s, "\n") }).Draw(g.t, "image")}
 }
 
 // properties gives an anchor or an alias, now and then. done is called once the value is
