@@ -18,6 +18,7 @@
 //	  - What a chart writes into the Secret is read back as the same table.
 //	  - image-overrides.postRenderers renders what Merge gives, once and again.
 //	  - image-overrides.strict refuses what Strict refuses.
+//	  - Rewrite changes objects as the kustomize of Flux 2.9 does; the root's tests have that of Flux 2.8.
 //
 // The generator is held to reach each rule, and TestPlanted to find each rule that is left out of
 // a copy of the chart, and many a difference more.

@@ -12,17 +12,18 @@ import (
 	"time"
 )
 
-// guards are the folders whose tests guard a package beside its own, by the package's folder.
-var guards = map[string][]string{
-	"internal/document":    {"imageoverrides"},
-	"internal/scan":        {"imageoverrides"},
-	"imageoverrides/chart": {"imageoverrides", "examples/imageoverrides"},
+// guards are the folders whose tests guard a package beside its own, by the package's folder, and which of their tests do.
+var guards = map[string][]guard{
+	"internal/document":    {{dir: "imageoverrides", run: "."}},
+	"internal/scan":        {{dir: "imageoverrides", run: "."}},
+	"imageoverrides/chart": {{dir: "imageoverrides", run: "Chart"}, {dir: "examples/imageoverrides", run: "Charts"}},
 }
 
 // A guard is a folder whose tests run for a mutant.
 type guard struct {
 	dir  string
-	laws bool // takes a number of draws
+	run  string // the names of the tests, as go test -run has them
+	laws bool   // takes a number of draws
 }
 
 func guardsOf(root, dir string) ([]guard, error) {
@@ -31,8 +32,8 @@ func guardsOf(root, dir string) ([]guard, error) {
 		return nil, err
 	}
 	var list []guard
-	for _, name := range append([]string{own}, guards[filepath.ToSlash(own)]...) {
-		g := guard{dir: filepath.Join(root, filepath.FromSlash(name))}
+	for _, g := range append([]guard{{dir: own, run: "."}}, guards[filepath.ToSlash(own)]...) {
+		g.dir = filepath.Join(root, filepath.FromSlash(g.dir))
 		imports, err := output(g.dir, "go", "list", "-f", "{{.TestImports}} {{.XTestImports}}", ".")
 		if err != nil {
 			return nil, err
@@ -57,7 +58,7 @@ const limited = `-exec=sh -c 'ulimit -v 8388608 2>/dev/null; exec "$@"' sh`
 
 // test runs the tests of a folder with files of an overlay in place of the tree's, which is not touched.
 func test(g guard, overlay string, draws int, seed uint64, timeout time.Duration) (outcome, string) {
-	args := []string{"test", "-vet=off", "-count=1", "-failfast", "-timeout", timeout.String(), limited, "."}
+	args := []string{"test", "-vet=off", "-count=1", "-failfast", "-timeout", timeout.String(), "-run", g.run, limited, "."}
 	if g.laws {
 		args = append(args, "-rapid.nofailfile", "-rapid.shrinktime=0s", fmt.Sprint("-rapid.checks=", draws), fmt.Sprint("-rapid.seed=", seed))
 	}
