@@ -67,3 +67,27 @@ func TestLaws(t *testing.T) {
 		}
 	})
 }
+
+// TestShorten: two thirds of what is left are the beginning, and a character is cut nowhere; where there are no characters,
+// bytes are.
+func TestShorten(t *testing.T) {
+	for _, test := range []struct {
+		why, in string
+		limit   int
+		want    string
+	}{
+		{"as long as may be", strings.Repeat("a", 16), 16, strings.Repeat("a", 16)},
+		{"a byte more", strings.Repeat("a", 16) + "b", 16, "aaaaaaaa…aaaab"},
+		{"the least", strings.Repeat("a", 50) + strings.Repeat("b", 50), 16, "aaaaaaaa…bbbbb"},
+		{"more", strings.Repeat("a", 500) + strings.Repeat("b", 500), 99, strings.Repeat("a", 64) + "…" + strings.Repeat("b", 32)},
+		{"characters at both cuts", strings.Repeat("é", 50), 18, strings.Repeat("é", 5) + "…" + strings.Repeat("é", 2)},
+		{"a character of four bytes at the cut", "abcde" + strings.Repeat("\U0001F600", 20), 16, "abcde…\U0001F600\U0001F600"},
+		{"one that ends there", "abcd" + strings.Repeat("\U0001F600", 20), 16, "abcd\U0001F600…\U0001F600"},
+		{"bytes that are no characters", "a" + strings.Repeat("\x80", 50), 16, "a" + strings.Repeat("\x80", 7) + "…"},
+		{"a letter just too far in front of them", "abcde" + strings.Repeat("\x80", 50), 16, "abcde" + strings.Repeat("\x80", 3) + "…"},
+	} {
+		if got := quote.Shorten(test.in, test.limit); got != test.want {
+			t.Errorf("%s: Shorten(%q, %d) is %q, want %q", test.why, test.in, test.limit, got, test.want)
+		}
+	}
+}
