@@ -3,256 +3,559 @@
 package chart
 
 import (
-	"regexp"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
 
 const releaseKind = "HelmRelease"
 
-// A helmRelease is one that a template renders.
-type helmRelease struct {
-	source   *source
-	tree     *tree
-	line     int // of its kind, from 1
-	from, to int // the text that is the object, by offsets
-	spot
+// A verdict is what was found of a release, in every world in which it is rendered.
+type verdict struct {
+	place
+	rule      Rule
+	call      place // of RulePlace, RuleContext, RuleSubchart
+	where     string
+	condition atom // of RuleCondition
 }
 
-// served reports whether the release calls one of the named templates.
-func (r *helmRelease) served(calls map[string]bool) bool {
-	return slices.ContainsFunc(r.tree.calls, func(c call) bool {
-		return calls[c.name] && r.from <= c.at && c.at < r.to && r.near(c.spot)
-	})
+// A sighting is a release in one world.
+type sighting struct {
+	served bool
+	fault  Rule
+	call   place
+	where  string
 }
 
-// A row is one line of a template's own text.
-type row struct {
-	at     int    // the offset of the line
-	text   string // without the comment, and without space at the end
-	dash   int    // the column of the first dash of a list's item, or -1
-	indent int    // the column of what is not a dash
+// A judge finds the releases in the output of a template.
+type judge struct {
+	*machine
+	verdicts []verdict
+	source   *source        // of the template
+	open     bool           // it is a named template that nobody includes; its context is not known
+	printed  map[place]bool // the calls whose result is printed somewhere
+	releases bool           // there are some
+	room     int
 }
 
-// start is the column of the first character.
-func (r row) start() int {
-	if r.dash >= 0 {
-		return r.dash
-	}
-	return r.indent
-}
-
-// key is the key of a map that the row begins with, or "".
-func (r row) key() string {
-	if m := rowKey.FindStringSubmatch(r.text[r.indent:]); m != nil {
-		return m[1]
-	}
-	return ""
-}
-
-var (
-	rowKey = regexp.MustCompile(`^["']?([A-Za-z]+)["']?\s*:`)
-	// In block style a key is the first of its line, in flow style it is behind a brace or comma.
-	kindKey = regexp.MustCompile(`(?:^[\s-]*|[{,]\s*)["']?kind["']?\s*:`)
-	object  = regexp.MustCompile(`["'{,\s](metadata|spec)["']?\s*:`)
+// The limits of what is tried for one template.
+const (
+	maxRoom     = 24 << 20 // bytes that are rendered in all
+	maxTogether = 8        // conditions that are tried in every combination
 )
 
-// rows splits a template's own text into lines, and forgets the calls and the strings that
-// stand in comments of YAML.
-func (t *tree) rows() (list []row) {
-	at := 0
-	for text := range strings.SplitSeq(string(t.masked), "\n") {
-		length := len(text)
-		if i := comment(text); i >= 0 {
-			from, to := at+i, at+length
-			t.calls = slices.DeleteFunc(t.calls, func(c call) bool { return from <= c.at && c.at < to })
-			t.strings = slices.DeleteFunc(t.strings, func(l literal) bool { return from <= l.at && l.at < to })
-			text = text[:i]
+// judge looks at the releases in an output. It reports whether all of it could be done.
+func (j *judge) output(o *output) (ok bool) {
+	j.room = maxRoom
+	j.prints(o, make(map[*output]bool))
+	for _, part := range j.parts(o) {
+		if !j.part(part) {
+			return false
 		}
-		r := row{at: at, text: strings.TrimRight(text, " \t\r"), dash: -1}
-		for r.indent < len(r.text) && strings.IndexByte(" -", r.text[r.indent]) >= 0 {
-			if r.text[r.indent] == '-' {
-				if rest := r.text[r.indent+1:]; rest != "" && rest[0] != ' ' {
-					break // a word that begins with a dash
-				}
-				if r.dash < 0 {
-					r.dash = r.indent
-				}
-			}
-			r.indent++
-		}
-		list = append(list, r)
-		at += length + len("\n")
 	}
+	return true
+}
+
+// prints collects the calls whose result is somewhere in an output.
+func (j *judge) prints(o *output, seen map[*output]bool) {
+	if o == nil || o.has&hasCall == 0 || seen[o] {
+		return
+	}
+	seen[o] = true
+	if o.op == opText {
+		for _, m := range readOutline(o.text).calls {
+			j.printed[j.calls[m.number].place] = true
+		}
+	}
+	for _, inner := range o.list {
+		j.prints(inner, seen)
+	}
+}
+
+// A part is one document, or a few that belong together: what stands between two separators.
+type part []guarded
+
+type guarded struct {
+	*output
+	cond *condition
+}
+
+// parts cuts an output at its separators, as far as branches allow it.
+func (j *judge) parts(o *output) (list []part) {
+	var now part
+	cut := func() {
+		if len(now) > 0 {
+			list = append(list, now)
+			now = nil
+		}
+	}
+	var collect func(o *output, c *condition)
+	collect = func(o *output, c *condition) {
+		switch {
+		case o == nil:
+		case o.has&hasSeparator == 0 || o.op == opApply || o.op == opStop || o.op == opFail:
+			now = append(now, guarded{o, c})
+		case o.op == opSeq:
+			for _, item := range o.list {
+				collect(item, c)
+			}
+		case o.op == opLoop:
+			collect(o.list[0], c)
+		case o.op == opBranch:
+			collect(o.list[0], j.and(c, o.cond))
+			collect(o.list[1], j.and(c, j.not(o.cond)))
+		default:
+			text := o.text
+			for {
+				i := separatorIn(text)
+				if i < 0 {
+					break
+				}
+				now = append(now, guarded{plain(text[:i]), c})
+				cut()
+				now = append(now, guarded{plain(text[i : i+3]), c})
+				text = text[i+3:]
+			}
+			now = append(now, guarded{plain(text), c})
+		}
+	}
+	collect(o, always)
+	cut()
 	return list
 }
 
-// comment returns where the comment of a line begins, or -1.
-func comment(text string) int {
-	var quote, before byte = 0, ' '
-	for i := range len(text) {
-		c := text[i]
-		switch {
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '#' && (before == ' ' || before == '\t'):
-			return i
-		case (c == '"' || c == '\'') && strings.IndexByte(" \t:,[{", before) >= 0:
-			quote = c
+// separatorIn is where a separator of documents begins in a text that is part of a line, or -1.
+func separatorIn(text string) int {
+	for from := 0; ; {
+		i := strings.Index(text[from:], "---")
+		if i < 0 {
+			return -1
 		}
-		before = c
+		i += from
+		if (i == 0 || text[i-1] == '\n') && (i+3 == len(text) || strings.IndexByte(" \t\r\n", text[i+3]) >= 0) {
+			return i
+		}
+		from = i + 3
 	}
-	return -1
 }
 
-// separates reports whether a row begins a document: by its text, or by a string in an
-// action, as loops have it.
-func (t *tree) separates(r row) bool {
-	if r.text == "---" || strings.HasPrefix(r.text, "--- ") {
+// part looks at the releases of one part, in all the worlds that matter to it.
+func (j *judge) part(p part) (ok bool) {
+	var has features
+	for _, g := range p {
+		if g.output != nil {
+			has |= g.has
+		}
+	}
+	if has&hasKind == 0 {
 		return true
 	}
-	return r.text == "" && slices.ContainsFunc(t.strings, func(l literal) bool {
-		return strings.HasPrefix(strings.TrimSpace(l.text), "---") && r.at <= l.at && !strings.Contains(t.source.text[r.at:l.at], "\n")
-	})
-}
-
-// releases finds the HelmReleases of a template.
-func (t *tree) releases() (list []*helmRelease) {
-	rows := t.rows()
-	for from := 0; from < len(rows); {
-		to := from + 1
-		for to < len(rows) && !t.separates(rows[to]) {
-			to++
-		}
-		end := len(t.masked)
-		if to < len(rows) {
-			end = rows[to].at
-		}
-		if rows[from].text == "---" {
-			rows[from].text, rows[from].indent = "", 0
-		}
-		list = append(list, t.document(rows[from:to], end)...)
-		from = to
+	matter, rest, spots := j.survey(p)
+	w := make(world, len(j.atoms))
+	for i := range w {
+		w[i] = true
 	}
-	return list
-}
-
-// document finds the HelmReleases of one document, which ends at an offset.
-func (t *tree) document(rows []row, end int) (list []*helmRelease) {
-	add := func(s spot, from, to int) {
-		list = append(list, &helmRelease{
-			source: t.source, tree: t, line: 1 + strings.Count(t.source.text[:s.at], "\n"), from: from, to: to, spot: s,
-		})
-	}
-	begin := rows[0].at
-	for i, r := range rows {
-		for _, m := range kindKey.FindAllStringIndex(r.text, -1) {
-			if !t.saysRelease(r, m[1]) {
-				continue
-			}
-			at := r.at + m[1] - 1
-			if from, to, ok := block(rows, i); ok && !strings.ContainsAny(r.text[m[0]:m[0]+1], "{,") {
-				last := end
-				if to < len(rows) {
-					last = rows[to].at
-				}
-				add(t.spot(at), rows[from].at, last)
-			} else if from, to, ok := braces(t.masked[begin:end], at-begin); ok && object.Match(t.masked[begin+from:begin+to]) {
-				add(t.spot(at), begin+from, begin+to)
-			}
-		}
-	}
-	for _, l := range t.strings {
-		if l.kind && l.text == releaseKind && begin <= l.at && l.at < end {
-			add(l.spot, begin, end)
-		}
-	}
-	return list
-}
-
-// saysRelease reports whether the value behind a colon is the kind: as text, quoted or not, as
-// one side of a condition, or as a string in an action.
-func (t *tree) saysRelease(r row, colon int) bool {
-	value := r.text[colon:]
-	if i := strings.IndexAny(value, ",}"); i >= 0 {
-		value = value[:i]
-	}
-	for word := range strings.FieldsSeq(value) {
-		if strings.Trim(word, `"'`) == releaseKind {
+	seen := make(map[int][]seenIn)
+	try := func() bool {
+		if j.impossible(w, matter, rest) {
 			return true
 		}
+		pr := &printer{world: w, room: j.room}
+		var b strings.Builder
+		for _, g := range p {
+			if !w.holds(g.cond) {
+				continue
+			}
+			if end := pr.print(&b, g.output); end == failed {
+				j.room = pr.room
+				return j.room >= 0
+			}
+		}
+		j.room = pr.room - b.Len()
+		for site, found := range j.sightings(readOutline(b.String())) {
+			in := seenIn{found: found}
+			for _, a := range matter {
+				in.world = append(in.world, w[a])
+			}
+			seen[site] = append(seen[site], in)
+		}
+		return j.room >= 0
 	}
-	if strings.TrimSpace(value) != "" {
+	if len(matter) <= maxTogether {
+		for _, others := range []bool{true, false} {
+			for _, a := range rest {
+				w[a] = others
+			}
+			for n := range 1 << len(matter) {
+				for i, a := range matter {
+					w[a] = n>>i&1 == 0
+				}
+				if !try() {
+					return false
+				}
+			}
+			if len(rest) == 0 {
+				break
+			}
+		}
+	} else if !j.some(w, matter, rest, spots, try) {
 		return false
 	}
-	from := r.at + colon
-	return slices.ContainsFunc(t.strings, func(l literal) bool {
-		return l.text == releaseKind && from <= l.at && !strings.Contains(t.source.text[from:l.at], "\n")
+	for _, site := range slices.Sorted(maps.Keys(seen)) {
+		j.decide(site, seen[site], matter)
+	}
+	return true
+}
+
+// some tries some worlds, where all would be too many: with all conditions true, or all false, each of
+// them the other way in turn; and the same for every place of a release, on the way that leads
+// there and with the conditions around it.
+func (j *judge) some(w world, matter, rest []int, spots []*spot, try func() bool) bool {
+	for _, others := range []bool{true, false} {
+		for _, s := range append(spots, &spot{always, matter}) {
+			fixed := make(map[int]bool)
+			for _, list := range [][]int{matter, rest} {
+				for _, a := range list {
+					w[a] = others
+				}
+			}
+			w.want(s.cond, true, fixed)
+			if !try() {
+				return false
+			}
+			for _, a := range s.near {
+				if fixed[a] {
+					continue
+				}
+				w[a] = !w[a]
+				if !try() {
+					return false
+				}
+				w[a] = !w[a]
+			}
+		}
+	}
+	return true
+}
+
+// A spot is a condition under which there is the place of a release, with the atoms that matter
+// between the places in front of it and behind.
+type spot struct {
+	cond *condition
+	near []int
+}
+
+// survey lists the atoms of a part: those that decide over something that matters, and the
+// others. And it lists the spots.
+func (j *judge) survey(p part) (matter, rest []int, spots []*spot) {
+	first := make(map[int]bool)
+	other := make(map[int]bool)
+	seen := make(map[*output]bool)
+	known := make(map[*condition]*spot)
+	var last *spot
+	var recent []int
+	decides := func(a int) {
+		first[a] = true
+		recent = append(recent, a)
+		if last != nil {
+			last.near = append(last.near, a)
+		}
+	}
+	var walk func(o *output, c *condition)
+	walk = func(o *output, c *condition) {
+		if o == nil || o.has&(hasBranch|hasKind) == 0 || seen[o] {
+			return
+		}
+		seen[o] = true
+		switch o.op {
+		case opBranch:
+			if o.has&(hasCall|hasKind|hasKey) != 0 || stops(o) {
+				atomsOf(o.cond, decides)
+			} else {
+				atomsOf(o.cond, func(a int) { other[a] = true })
+			}
+			walk(o.list[0], j.and(c, o.cond))
+			walk(o.list[1], j.and(c, j.not(o.cond)))
+		case opText:
+			if last = known[c]; last == nil {
+				last = &spot{cond: c}
+				known[c] = last
+				spots = append(spots, last)
+			}
+			last.near = append(last.near, recent...)
+			recent = nil
+		default:
+			for _, inner := range o.list {
+				walk(inner, c)
+			}
+		}
+	}
+	for _, g := range p {
+		atomsOf(g.cond, decides)
+		walk(g.output, g.cond)
+	}
+	for a := range first {
+		delete(other, a)
+	}
+	for _, s := range spots {
+		slices.Sort(s.near)
+		s.near = slices.Compact(s.near)
+	}
+	return slices.Sorted(maps.Keys(first)), slices.Sorted(maps.Keys(other)), spots
+}
+
+// stops reports whether an arm of a branch is nothing but the end of a range or of the rendering.
+func stops(o *output) bool {
+	return slices.ContainsFunc(o.list, func(arm *output) bool {
+		if arm != nil && arm.op == opSeq {
+			arm = arm.list[len(arm.list)-1]
+		}
+		return arm != nil && (arm.op == opStop || arm.op == opFail)
 	})
 }
 
-// block finds the rows of the map in block style whose kind is in a row. ok is false
-// where that is no object but a reference to one, as in targetRef or healthChecks: inside of
-// something else without metadata and spec, or at the top with a name in their place.
-func block(rows []row, at int) (from, to int, ok bool) {
-	column := rows[at].indent
-	keys := make(map[string]bool)
-	for from = at; ; from-- {
-		r := rows[from]
-		if r.text != "" && r.indent == column {
-			keys[r.key()] = true
-		}
-		if from == 0 || r.text != "" && r.dash >= 0 && r.dash < column {
-			break
-		}
-		if above := rows[from-1]; above.text != "" && above.start() < column && (above.dash < 0 || above.indent != column) {
-			break
+// impossible reports whether a world is one that cannot be: a value is two things at once, or
+// the rendering fails.
+func (j *judge) impossible(w world, matter, rest []int) bool {
+	known := make(map[int]bool)
+	is := make(map[string]string)
+	for _, list := range [][]int{matter, rest} {
+		for _, n := range list {
+			known[n] = true
+			if a := j.atoms[n]; a.about != "" && w[n] {
+				if with, ok := is[a.about]; ok && with != a.with {
+					return true
+				}
+				is[a.about] = a.with
+			}
 		}
 	}
-	for to = at + 1; to < len(rows); to++ {
-		r := rows[to]
-		if r.text == "" {
-			continue
-		}
-		if r.start() < column {
-			break
-		}
-		if r.dash < 0 && r.indent == column {
-			keys[r.key()] = true
-		}
-	}
-	top := !slices.ContainsFunc(rows, func(r row) bool { return r.text != "" && r.start() < column })
-	return from, to, keys["metadata"] || keys["spec"] || top && !keys["name"]
+	return slices.ContainsFunc(j.failures, func(c *condition) bool {
+		all := true
+		atomsOf(c, func(a int) { all = all && known[a] })
+		return all && w.holds(c)
+	})
 }
 
-// braces finds the map in flow style that an offset is in. ok is false where it is in none.
-func braces(text []byte, at int) (from, to int, ok bool) {
-	depth := 0
-	for from = at; ; from-- {
-		switch {
-		case from < 0:
-			return 0, 0, false
-		case text[from] == '}':
-			depth++
-		case text[from] == '{':
-			depth--
+type seenIn struct {
+	world []bool // of the atoms that matter
+	found []sighting
+}
+
+// sightings finds the releases of one world, by the numbers of their places.
+func (j *judge) sightings(o *outline) map[int][]sighting {
+	var found map[int][]sighting
+	for _, root := range o.roots {
+		visit(root, func(n *node, top, item bool) {
+			kind := n.get("kind")
+			if kind == nil || kind.text != releaseKind || !isRelease(n, top, item) {
+				return
+			}
+			site, ok := o.site(kind)
+			if !ok {
+				site = j.site(place{source: j.source})
+			}
+			if found == nil {
+				found = make(map[int][]sighting)
+			}
+			found[site] = append(found[site], j.look(n))
+		})
+	}
+	return found
+}
+
+// visit calls f with each map below a node. Text is not looked into: a manifest in it is
+// none of the chart's own.
+func visit(root *node, f func(n *node, top, item bool)) {
+	type step struct {
+		*node
+		top, item bool
+	}
+	for todo := []step{{root, true, false}}; len(todo) > 0; {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		switch n.kind {
+		case isMap:
+			f(n.node, n.top, n.item)
+			for _, e := range n.entries {
+				todo = append(todo, step{e.value, false, false})
+				if e.key == "items" {
+					for _, item := range e.value.items {
+						todo = append(todo, step{item, false, true})
+					}
+					todo[len(todo)-1-len(e.value.items)].node = &node{}
+				}
+			}
+		case isList:
+			for _, item := range n.items {
+				todo = append(todo, step{item, false, n.top})
+			}
 		}
-		if depth < 0 {
+	}
+}
+
+// isRelease reports whether a map with that kind is a release. It is none but refers to one, as
+// targetRef and healthChecks do, if it has neither metadata nor spec; unless it is a document with
+// no name in their place, or an item of a list with something in it that is not known.
+func isRelease(n *node, top, item bool) bool {
+	if n.get("metadata") != nil || n.get("spec") != nil {
+		return true
+	}
+	return n.get("name") == nil && (top || item && n.open)
+}
+
+// look says of a release whether it is served.
+func (j *judge) look(n *node) sighting {
+	renderers := n.get("spec").get("postRenderers")
+	var fault sighting
+	for _, call := range items(renderers) {
+		c := j.calls[call]
+		if c.fault == "" {
+			return sighting{served: true}
+		}
+		fault = sighting{fault: c.fault, call: c.place, where: c.what}
+	}
+	if fault.fault == "" && renderers != nil && renderers.given(j) {
+		return sighting{served: true}
+	}
+	if fault.fault != "" {
+		return fault
+	}
+	if call, where, ok := elsewhere(n); ok {
+		return sighting{fault: RulePlace, call: j.calls[call].place, where: where}
+	}
+	return sighting{fault: RuleCall}
+}
+
+// given reports whether what is not known comes from who includes the template.
+func (n *node) given(j *judge) bool { return n.open && j.open }
+
+// items is the calls whose item is one of a list.
+func items(n *node) []int {
+	if n = n.real(); n == nil {
+		return nil
+	}
+	list := n.calls
+	for _, item := range n.items {
+		if item = item.real(); item != nil && (item.kind == isScalar || item.kind == isEmpty) {
+			list = append(list[:len(list):len(list)], item.calls...)
+		}
+	}
+	return list
+}
+
+// elsewhere finds a call in a release that does not stand where it belongs.
+func elsewhere(n *node) (call int, where string, ok bool) {
+	type step struct {
+		*node
+		path []string
+	}
+	best := -1
+	for todo := []step{{n, nil}}; len(todo) > 0; {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, list := range [][]int{n.calls, n.quoted} {
+			for _, c := range list {
+				if best < 0 || c < best {
+					best, where = c, strings.Join(n.path, ".")
+				}
+			}
+		}
+		for _, e := range n.entries {
+			path := n.path
+			if len(path) < 3 && e.key != "" {
+				path = append(path[:len(path):len(path)], e.key)
+			}
+			todo = append(todo, step{e.value, path})
+		}
+		for _, item := range n.items {
+			todo = append(todo, step{item, n.path})
+		}
+	}
+	return best, where, best >= 0
+}
+
+// decide turns what was seen of a release into a verdict.
+func (j *judge) decide(site int, seen []seenIn, matter []int) {
+	j.releases = true
+	var good [][]bool
+	var bad []seenIn
+	for _, in := range seen {
+		if i := slices.IndexFunc(in.found, func(s sighting) bool { return !s.served }); i >= 0 {
+			in.found = in.found[i : i+1]
+			bad = append(bad, in)
+		} else {
+			good = append(good, in.world)
+		}
+	}
+	if len(bad) == 0 {
+		return
+	}
+	s := bad[0].found[0]
+	v := verdict{place: j.sites[site], rule: s.fault, call: s.call, where: s.where}
+	if len(good) > 0 && (s.fault == RuleCall || s.fault == RulePlace) {
+		v.rule = RuleCondition
+		v.condition = j.atoms[matter[difference(good, bad)]]
+	}
+	j.verdicts = append(j.verdicts, v)
+}
+
+// difference is the first condition in which a good world and a bad one differ that are as much
+// alike as can be.
+func difference(good [][]bool, bad []seenIn) int {
+	at, least := 0, -1
+	for _, b := range bad {
+		for _, g := range good {
+			n, first := 0, 0
+			for i := range g {
+				if g[i] != b.world[i] {
+					if n++; n == 1 {
+						first = i
+					}
+				}
+			}
+			if n > 0 && (least < 0 || n < least) {
+				at, least = first, n
+			}
+		}
+	}
+	return at
+}
+
+// miss is the miss of a verdict.
+func (j *judge) miss(v verdict) Miss {
+	const lost = "; its images are not overridden"
+	m := Miss{File: v.source.file, Line: v.line(), Rule: v.rule}
+	switch v.rule {
+	case RulePlace:
+		at := "in " + v.where
+		if v.where == "" {
+			at = "beside its fields"
+		}
+		m.Message = fmt.Sprintf("this HelmRelease calls %s %s (%s), not as the items of its spec.postRenderers%s", helper, at, j.from(v, v.call), lost)
+	case RuleCondition:
+		if name := v.condition.several; name != "" {
+			m.Message = fmt.Sprintf("this HelmRelease includes %q (%s), of which there are several, and not each calls %s; give them names of their own", shorten(name), j.from(v, v.condition.at), helper)
 			break
 		}
+		m.Message = fmt.Sprintf("this HelmRelease has what %s returns under a condition only (%s); where that is otherwise its images are not overridden", helper, j.from(v, v.condition.at))
+	case RuleContext:
+		m.Message = fmt.Sprintf("this HelmRelease calls %s with %s (%s), in which there is no .Values._cluster; pass the root context, $", helper, v.where, j.from(v, v.call))
+	case RuleSubchart:
+		m.Message = fmt.Sprintf("this HelmRelease is in a subchart, to which Helm hands no .Values._cluster (%s); render it in the parent chart, or pass %s a context with the table out of .Values.global", j.from(v, v.call), helper)
+	case RuleUnprinted:
+		m.Message = fmt.Sprintf("this HelmRelease calls %s (%s) and prints nothing of it%s", helper, j.from(v, v.call), lost)
+	default:
+		m.Message = "this HelmRelease does not call " + helper + lost
 	}
-	for to = from; to < len(text); to++ {
-		switch text[to] {
-		case '{':
-			depth++
-		case '}':
-			depth--
-		}
-		if depth < 0 {
-			return from, to + 1, true
-		}
+	return m
+}
+
+// from tells a place, with its file where that is another one than the release's.
+func (j *judge) from(v verdict, p place) string {
+	if p.source == v.source {
+		return fmt.Sprintf("line %d", p.line())
 	}
-	return from, to, true
+	return fmt.Sprintf("%s:%d", p.source.file, p.line())
 }

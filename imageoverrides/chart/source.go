@@ -3,87 +3,151 @@
 package chart
 
 import (
+	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"text/template/parse"
 )
 
+// The limits of what a template may cost. What is beyond them is told as an [Error].
+const (
+	maxFile    = 5 << 20 // bytes of a file; Helm loads none that is larger
+	maxNesting = 500     // blocks, or parentheses, in each other; the parser has no limit and recurses
+)
+
 // A source is a file of templates.
 type source struct {
-	file     string
-	text     string
-	trees    []*tree
-	releases []*helmRelease // in the order of their lines
+	file  string
+	text  string
+	own   *tree   // the file's own template
+	named []*tree // those that it defines, by name
+	calls []int   // the lines in which the helper is called, in their order
+	lines []int   // the offsets of the line breaks, once they are needed
 }
 
-// A tree is the file's own template, or a named one that it defines.
+// A tree is a file's own template, or a named one.
 type tree struct {
 	source  *source
 	name    string
-	masked  []byte // the file, with everything but the template's own text blank
-	spans   []span
-	calls   []call
-	strings []literal
+	root    *parse.ListNode
+	tells   bool     // it has the kind of releases, or a piece of it
+	callees []string // the templates that it includes by a name in the text
+	dynamic bool     // it includes some by a name that is made
 }
 
-// A span is a text of the template by its offsets, with the branches that it is in.
-type span struct {
-	from, to int
-	path     []branch
-}
-
-// A call is an include, or a template action, of a named template.
-type call struct {
-	name string
-	spot
-}
-
-// A literal is a string in an action.
-type literal struct {
-	text string
-	kind bool // it stands behind the string kind, as in dict "kind" "HelmRelease"
-	spot
-}
-
-// A spot is a place in a template.
-type spot struct {
-	at   int      // the offset
-	path []branch // the branches that it is in, from the outside
-}
-
-// A branch is one of the two lists of an if, with or range.
-type branch struct {
-	at        parse.Pos // where that begins
-	otherwise bool      // the list is the one behind else
-}
-
-// near reports whether two places may be rendered together: one is in every branch that the
-// other is in.
-func (s spot) near(other spot) bool {
-	n := min(len(s.path), len(other.path))
-	return slices.Equal(s.path[:n], other.path[:n])
+// line is the line of an offset.
+func (s *source) line(at int) int {
+	if s.lines == nil {
+		s.lines = []int{}
+		for i := range len(s.text) {
+			if s.text[i] == '\n' {
+				s.lines = append(s.lines, i)
+			}
+		}
+	}
+	n, _ := slices.BinarySearch(s.lines, at)
+	return 1 + n
 }
 
 // parseSource reads a file as text/template does. The error is an [*Error].
 func parseSource(file, text string) (*source, error) {
+	s := &source{file: file, text: text}
+	if at := tooDeep(text); at >= 0 {
+		return nil, &Error{file, s.line(at), fmt.Sprintf("has more than %d blocks or parentheses in each other", maxNesting)}
+	}
 	t := parse.New(file)
 	t.Mode = parse.SkipFuncCheck // Helm has functions that are not known here
 	parsed := make(map[string]*parse.Tree)
 	if _, err := t.Parse(text, "", "", parsed); err != nil {
 		return nil, parseError(file, err)
 	}
-	parsed[file] = t // which is not there if it is empty
-	s := &source{file: file, text: text}
+	delete(parsed, file)
+	s.own = s.tree(file, t.Root)
 	for _, name := range slices.Sorted(maps.Keys(parsed)) {
-		tree := &tree{source: s, name: name, masked: blank(text)}
-		tree.walk(parsed[name].Root, nil)
-		s.trees = append(s.trees, tree)
-		s.releases = append(s.releases, tree.releases()...)
+		s.named = append(s.named, s.tree(name, parsed[name].Root))
 	}
-	slices.SortStableFunc(s.releases, func(a, b *helmRelease) int { return a.at - b.at })
+	slices.Sort(s.calls)
 	return s, nil
+}
+
+// tree is a template of the file, with what a look at its nodes says of it.
+func (s *source) tree(name string, root *parse.ListNode) *tree {
+	t := &tree{source: s, name: name, root: root}
+	if root != nil {
+		t.survey(root)
+	}
+	return t
+}
+
+// survey collects what the nodes of a template mention.
+func (t *tree) survey(node parse.Node) {
+	switch n := node.(type) {
+	case *parse.ListNode:
+		if n != nil {
+			for _, item := range n.Nodes {
+				t.survey(item)
+			}
+		}
+	case *parse.TextNode:
+		t.tells = t.tells || mentions(string(n.Text))
+	case *parse.IfNode:
+		t.surveyBranch(&n.BranchNode)
+	case *parse.WithNode:
+		t.surveyBranch(&n.BranchNode)
+	case *parse.RangeNode:
+		t.surveyBranch(&n.BranchNode)
+	case *parse.TemplateNode:
+		t.include(n.Name, n.Pos)
+		t.survey(n.Pipe)
+	case *parse.ActionNode:
+		t.survey(n.Pipe)
+	case *parse.PipeNode:
+		if n != nil {
+			for _, command := range n.Cmds {
+				t.surveyCommand(command)
+			}
+		}
+	case *parse.ChainNode:
+		t.survey(n.Node)
+	case *parse.StringNode:
+		t.tells = t.tells || mentions(n.Text)
+	}
+}
+
+func (t *tree) surveyBranch(n *parse.BranchNode) {
+	t.survey(n.Pipe)
+	t.survey(n.List)
+	t.survey(n.ElseList)
+}
+
+func (t *tree) surveyCommand(command *parse.CommandNode) {
+	if f, ok := command.Args[0].(*parse.IdentifierNode); ok && f.Ident == "include" {
+		if len(command.Args) > 1 {
+			if name, ok := command.Args[1].(*parse.StringNode); ok {
+				t.include(name.Text, name.Pos)
+			} else {
+				t.dynamic = true
+			}
+		}
+	}
+	for _, arg := range command.Args {
+		t.survey(arg)
+	}
+}
+
+func (t *tree) include(name string, at parse.Pos) {
+	t.callees = append(t.callees, name)
+	if name == helper {
+		t.source.calls = append(t.source.calls, t.source.line(int(at)))
+	}
+}
+
+// mentions reports whether a text may be a piece of the kind of releases.
+func mentions(text string) bool {
+	return strings.Contains(text, "Helm") || strings.Contains(text, "Release")
 }
 
 // parseError takes the line out of an error of text/template: "template: file:line: reason", or
@@ -97,90 +161,102 @@ func parseError(file string, err error) *Error {
 			e.Line, e.Reason = line, reason
 		}
 	}
+	e.Reason = shorten(e.Reason)
 	return e
 }
 
-// blank is a text of spaces, with the lines of another.
-func blank(text string) []byte {
-	b := []byte(text)
-	for i, c := range b {
-		if c != '\n' {
-			b[i] = ' '
+// tooDeep returns where a template nests deeper than the limit, or -1. It reads just so much of
+// the actions as that takes.
+func tooDeep(text string) int {
+	var blocks []int // of each open block, how many levels end with it
+	depth := 0
+	for at := 0; at < len(text); {
+		open := strings.Index(text[at:], "{{")
+		if open < 0 {
+			break
 		}
-	}
-	return b
-}
-
-// spot is the place of an offset in the template's own text.
-func (t *tree) spot(at int) spot {
-	for _, s := range t.spans {
-		if s.from <= at && at < s.to {
-			return spot{at, s.path}
+		at += open + len("{{")
+		rest := text[at:]
+		if len(rest) > 1 && rest[0] == '-' && strings.IndexByte(" \t\r\n", rest[1]) >= 0 {
+			rest = rest[1:]
 		}
-	}
-	return spot{at: at}
-}
-
-// walk collects what a node has, which is in the given branches.
-func (t *tree) walk(node parse.Node, path []branch) {
-	switch n := node.(type) {
-	case *parse.ListNode:
-		if n == nil {
-			return
-		}
-		for _, item := range n.Nodes {
-			t.walk(item, path)
-		}
-	case *parse.TextNode:
-		from := int(n.Pos)
-		copy(t.masked[from:], n.Text)
-		t.spans = append(t.spans, span{from, from + len(n.Text), path})
-	case *parse.IfNode:
-		t.branches(&n.BranchNode, path)
-	case *parse.WithNode:
-		t.branches(&n.BranchNode, path)
-	case *parse.RangeNode:
-		t.branches(&n.BranchNode, path)
-	case *parse.TemplateNode:
-		t.calls = append(t.calls, call{n.Name, spot{int(n.Pos), path}})
-		t.pipe(n.Pipe, path)
-	case *parse.ActionNode:
-		t.pipe(n.Pipe, path)
-	}
-}
-
-// branches collects both lists of an if, with or range. Its pipeline is outside of both.
-func (t *tree) branches(n *parse.BranchNode, path []branch) {
-	t.pipe(n.Pipe, path)
-	path = slices.Clip(path)
-	t.walk(n.List, append(path, branch{n.Pos, false}))
-	t.walk(n.ElseList, append(path, branch{n.Pos, true}))
-}
-
-// pipe collects the calls and the strings of a pipeline.
-func (t *tree) pipe(n *parse.PipeNode, path []branch) {
-	if n == nil {
-		return
-	}
-	for _, command := range n.Cmds {
-		var before parse.Node
-		for _, arg := range command.Args {
-			switch a := arg.(type) {
-			case *parse.PipeNode:
-				t.pipe(a, path)
-			case *parse.ChainNode: // (…).field
-				if inner, ok := a.Node.(*parse.PipeNode); ok {
-					t.pipe(inner, path)
-				}
-			case *parse.StringNode:
-				s := spot{int(a.Pos), path}
-				if f, ok := before.(*parse.IdentifierNode); ok && f.Ident == "include" {
-					t.calls = append(t.calls, call{a.Text, s})
-				}
-				key, ok := before.(*parse.StringNode)
-				t.strings = append(t.strings, literal{a.Text, ok && key.Text == "kind", s})
+		rest = strings.TrimLeft(rest, " \t\r\n")
+		if strings.HasPrefix(rest, "/*") {
+			end := strings.Index(rest, "*/")
+			if end < 0 {
+				return -1
 			}
-			before = arg
+			at = len(text) - len(rest) + end
+			continue
+		}
+		word, behind := cutWord(rest)
+		switch word {
+		case "if", "with", "range", "define", "block":
+			blocks = append(blocks, 1)
+			depth++
+		case "else":
+			if next, _ := cutWord(strings.TrimLeft(behind, " \t\r\n")); (next == "if" || next == "with") && len(blocks) > 0 {
+				blocks[len(blocks)-1]++
+				depth++
+			}
+		case "end":
+			if len(blocks) > 0 {
+				depth -= blocks[len(blocks)-1]
+				blocks = blocks[:len(blocks)-1]
+			}
+		}
+		if depth > maxNesting {
+			return at
+		}
+		parens := 0
+	action:
+		for at = len(text) - len(rest); at < len(text); at++ {
+			switch c := text[at]; c {
+			case '(':
+				if parens++; parens > maxNesting {
+					return at
+				}
+			case ')':
+				parens--
+			case '"', '\'', '`':
+				for at++; at < len(text) && text[at] != c; at++ {
+					if c == '`' {
+						continue
+					}
+					if text[at] == '\n' {
+						return -1 // the parser reads no further
+					}
+					if text[at] == '\\' {
+						at++
+					}
+				}
+			case '}':
+				if strings.HasPrefix(text[at:], "}}") {
+					break action
+				}
+			}
 		}
 	}
+	return -1
+}
+
+// cutWord cuts the letters in front of a text.
+func cutWord(text string) (word, rest string) {
+	i := 0
+	for i < len(text) && 'a' <= text[i] && text[i] <= 'z' {
+		i++
+	}
+	return text[:i], text[i:]
+}
+
+// partial reports whether Helm takes only the named templates of a file.
+func (s *source) partial() bool { return strings.HasPrefix(path.Base(s.file), "_") }
+
+// offset is where a line begins.
+func (s *source) offset(line int) int {
+	s.line(0)
+	if line < 2 {
+		return 0
+	}
+	return s.lines[line-2] + 1
 }
