@@ -220,18 +220,30 @@ func (c *checker) judge(m *machine, t *tree, dot value, open bool) bool {
 // unprinted looks for a call in the template of a release, behind its kind and in front of the
 // next, of which nothing is printed.
 func (j *judge) unprinted(v verdict) verdict {
-	from, to := v.line(), 0
-	for _, s := range j.sites {
-		if s.source == v.source && s.at > v.at && (to == 0 || s.line() < to) && s.line() > from {
-			to = s.line()
+	if j.kinds == nil {
+		j.kinds, j.shown = make(map[*source][]int), make(map[*source]map[int]bool)
+		for _, s := range j.sites {
+			j.kinds[s.source] = append(j.kinds[s.source], s.line())
+		}
+		for _, lines := range j.kinds {
+			slices.Sort(lines)
+		}
+		for p := range j.printed {
+			if j.shown[p.source] == nil {
+				j.shown[p.source] = make(map[int]bool)
+			}
+			j.shown[p.source][p.line()] = true
 		}
 	}
-	for _, line := range v.source.calls {
-		printed := false
-		for p := range j.printed {
-			printed = printed || p.source == v.source && p.line() == line
+	from := v.line()
+	kinds, calls := j.kinds[v.source], v.source.calls
+	next, _ := slices.BinarySearch(kinds, from+1)
+	first, _ := slices.BinarySearch(calls, from)
+	for _, line := range calls[first:] {
+		if next < len(kinds) && line >= kinds[next] {
+			break
 		}
-		if line >= from && (to == 0 || line < to) && !printed {
+		if !j.shown[v.source][line] {
 			v.rule, v.call = RuleUnprinted, place{v.source, v.source.offset(line)}
 			break
 		}

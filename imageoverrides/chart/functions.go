@@ -459,7 +459,7 @@ func (m *machine) part(name string, v value) value {
 	l, ok := v.(*list)
 	if !ok {
 		if u, ok := v.(*unknown); ok && u.chart {
-			return &unknown{brief("(" + name + " " + u.id + ")"), true, append(slices.Clip(u.path), "["+name+"]")}
+			return &unknown{brief("(" + name + " " + u.id + ")"), true, u.further("[" + name + "]")}
 		}
 		return m.made(name, v)
 	}
@@ -493,7 +493,7 @@ func (m *machine) element(v, at value) value {
 			}
 		}
 		if u, ok := v.(*unknown); ok && u.chart {
-			return &unknown{brief("(index " + u.id + " " + m.id(at) + ")"), true, append(slices.Clip(u.path), "[]")}
+			return &unknown{brief("(index " + u.id + " " + m.id(at) + ")"), true, u.further("[]")}
 		}
 		return m.made("index", v, at)
 	})

@@ -26,6 +26,7 @@ type loader struct {
 	fsys    fs.FS
 	charts  map[string]*chart // by folder; nil where there is none
 	folders map[string][]folder
+	found   map[string]bool // the folders that a walk found a Chart.yaml in
 	count   int
 	errs    []error
 }
@@ -66,7 +67,7 @@ func (l *loader) enter(dir string, c *chart) (first *chart, ok bool) {
 }
 
 func newLoader(fsys fs.FS) *loader {
-	return &loader{fsys: fsys, charts: make(map[string]*chart), folders: make(map[string][]folder)}
+	return &loader{fsys: fsys, charts: make(map[string]*chart), folders: make(map[string][]folder), found: make(map[string]bool)}
 }
 
 func (l *loader) fail(err error) {
@@ -85,6 +86,7 @@ func (l *loader) find() (dirs []string) {
 			return fs.SkipDir
 		case d.Name() == "Chart.yaml" && !d.IsDir():
 			dirs = append(dirs, path.Dir(name))
+			l.found[path.Dir(name)] = true
 		}
 		return nil
 	}))
@@ -152,7 +154,14 @@ func (l *loader) chart(dir string) *chart {
 		return known
 	}
 	l.charts[dir] = nil
-	if info, err := fs.Stat(l.fsys, path.Join(dir, "Chart.yaml")); err != nil || info.IsDir() {
+	info, err := fs.Stat(l.fsys, path.Join(dir, "Chart.yaml"))
+	if err != nil {
+		if l.found[dir] {
+			l.fail(err)
+		}
+		return nil
+	}
+	if info.IsDir() {
 		return nil
 	}
 	c := &chart{dir: dir, line: 1, name: path.Base(dir)}
@@ -190,8 +199,10 @@ func (l *loader) chart(dir string) *chart {
 }
 
 // read reads a file that is not larger than Helm takes.
-func (l *loader) read(name string) ([]byte, error) {
-	f, err := l.fsys.Open(name)
+func (l *loader) read(name string) ([]byte, error) { return readFile(l.fsys, name) }
+
+func readFile(fsys fs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, err
 	}

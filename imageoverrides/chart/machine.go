@@ -3,7 +3,6 @@
 package chart
 
 import (
-	"slices"
 	"text/template/parse"
 )
 
@@ -35,8 +34,8 @@ type machine struct {
 
 // The limits of one template, which are far beyond those that are meant.
 const (
-	maxSteps   = 400_000 // actions and texts, those of included templates counted each time
-	maxInclude = 60      // templates in templates
+	maxSteps   = 1_000_000 // actions and texts, those of included templates counted each time
+	maxInclude = 60        // templates in templates
 )
 
 // A guard is the branches that are being taken.
@@ -258,7 +257,7 @@ func (m *machine) items(v value, when *condition) []turn {
 	case decoded:
 		return []turn{{m.made("key", v), decoded{v.output, true}, when}}
 	case *unknown:
-		item := &unknown{id: brief(v.id + "[]"), chart: v.chart, path: append(slices.Clip(v.path), "[]")}
+		item := &unknown{id: brief(v.id + "[]"), chart: v.chart, path: v.further("[]")}
 		return []turn{{m.made("key", v), item, when}}
 	}
 	return []turn{{m.made("key", v), m.made("item", v), when}}

@@ -37,17 +37,21 @@ type judge struct {
 	printed  map[place]bool // the calls whose result is printed somewhere
 	releases bool           // there are some
 	room     int
+	effort   int
+
+	kinds map[*source][]int        // the lines of the places, for unprinted
+	shown map[*source]map[int]bool // the lines of the calls whose result is printed
 }
 
 // The limits of what is tried for one template.
 const (
-	maxRoom     = 24 << 20 // bytes that are rendered in all
+	maxRoom     = 12 << 20 // bytes that are rendered in all
 	maxTogether = 8        // conditions that are tried in every combination
 )
 
 // judge looks at the releases in an output. It reports whether all of it could be done.
 func (j *judge) output(o *output) (ok bool) {
-	j.room = maxRoom
+	j.room, j.effort = maxRoom, maxRoom
 	j.prints(o, make(map[*output]bool))
 	for _, part := range j.parts(o) {
 		if !j.part(part) {
@@ -173,12 +177,12 @@ func (j *judge) part(p part) (ok bool) {
 			}
 		}
 		j.room = pr.room - b.Len()
+		now := make([]bool, len(matter))
+		for i, a := range matter {
+			now[i] = w[a]
+		}
 		for site, found := range j.sightings(readOutline(b.String())) {
-			in := seenIn{found: found}
-			for _, a := range matter {
-				in.world = append(in.world, w[a])
-			}
-			seen[site] = append(seen[site], in)
+			seen[site] = append(seen[site], seenIn{now, found})
 		}
 		return j.room >= 0
 	}
@@ -496,17 +500,20 @@ func (j *judge) decide(site int, seen []seenIn, matter []int) {
 	v := verdict{place: j.sites[site], rule: s.fault, call: s.call, where: s.where}
 	if len(good) > 0 && (s.fault == RuleCall || s.fault == RulePlace) {
 		v.rule = RuleCondition
-		v.condition = j.atoms[matter[difference(good, bad)]]
+		v.condition = j.atoms[matter[j.difference(good, bad)]]
 	}
 	j.verdicts = append(j.verdicts, v)
 }
 
 // difference is the first condition in which a good world and a bad one differ that are as much
-// alike as can be.
-func difference(good [][]bool, bad []seenIn) int {
+// alike as can be, as far as the effort goes.
+func (j *judge) difference(good [][]bool, bad []seenIn) int {
 	at, least := 0, -1
 	for _, b := range bad {
 		for _, g := range good {
+			if j.effort -= len(g); j.effort < 0 && least >= 0 {
+				return at
+			}
 			n, first := 0, 0
 			for i := range g {
 				if g[i] != b.world[i] {

@@ -265,6 +265,14 @@ func (m *machine) lift(v value, f func(value) value) value {
 	return f(v)
 }
 
+// further is the path of something in a value. Where it goes deep does not matter.
+func (v *unknown) further(key string) []string {
+	if len(v.path) > maxLevels {
+		return v.path
+	}
+	return append(slices.Clip(v.path), key)
+}
+
 // field is the value of a key.
 func (m *machine) field(v value, key string) value {
 	return m.lift(v, func(v value) value {
@@ -272,7 +280,7 @@ func (m *machine) field(v value, key string) value {
 		case *unknown:
 			u := &unknown{id: brief(v.id + "." + key), chart: v.chart}
 			if v.chart {
-				u.path = append(slices.Clip(v.path), key)
+				u.path = v.further(key)
 			}
 			return u
 		case *dict:
