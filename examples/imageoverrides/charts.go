@@ -14,13 +14,17 @@ import (
 const chartsUsage = `usage: imageoverrides charts DIR...
 
 Looks at the charts below each folder for HelmReleases that the table does not reach:
-those whose template does not call image-overrides.postRenderers of the library chart, and
-charts with HelmReleases that do not depend on it. A platform runs it in its CI, since
+those that are not rendered with what image-overrides.postRenderers of the library chart returns
+as the items of their spec.postRenderers, in every branch that values can lead to, and charts
+with HelmReleases that do not depend on the library chart. A platform runs it in its CI, since
 such a release installs upstream images and nobody sees it.
 
 Standard output gets a line for each miss:
 
   FILE:LINE: what is missing
+
+The rules and what cannot be judged are those of Check in the Go package
+github.com/cozystack/image-overrides/imageoverrides/chart.
 
 Example:
 

@@ -12,7 +12,7 @@ import (
 
 func TestCharts(t *testing.T) {
 	const release = "kind: HelmRelease\nmetadata: {name: a}\n"
-	const call = "{{ include \"image-overrides.postRenderers\" . }}\n"
+	const call = "spec:\n  postRenderers: {{- include \"image-overrides.postRenderers\" . | nindent 4 }}\n"
 	t.Chdir(t.TempDir())
 	fsys := fstest.MapFS{
 		"good/Chart.yaml":       {Data: []byte("name: good\ndependencies: [{name: image-overrides}]\n")},
@@ -26,7 +26,7 @@ func TestCharts(t *testing.T) {
 		t.Fatal(err)
 	}
 	const misses = "bad/Chart.yaml:1: the chart has HelmReleases and does not depend on the library chart image-overrides\n" +
-		"bad/templates/a.yaml:5: this HelmRelease does not call image-overrides.postRenderers; its images are not overridden\n"
+		"bad/templates/a.yaml:6: this HelmRelease does not call image-overrides.postRenderers; its images are not overridden\n"
 	for _, c := range []struct {
 		args, stdout, stderr string
 		status               int

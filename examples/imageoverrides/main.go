@@ -34,6 +34,7 @@ Tries a table of image overrides before it reaches a cluster.
   rewrite  rewrites the images of manifests as the table says
   merge    puts the table's post-renderer into HelmReleases
   charts   finds HelmReleases in charts that no table reaches
+  vendor   puts the library chart into charts, and keeps it in step
 
 imageoverrides COMMAND -h tells the rules of a command.
 
@@ -78,6 +79,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return s.merge(args[1:])
 	case "charts":
 		return s.charts(args[1:])
+	case "vendor":
+		return s.vendor(args[1:])
 	case "-h", "-help", "--help":
 		fmt.Fprint(stdout, usage)
 		return 0

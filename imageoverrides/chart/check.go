@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/cozystack/image-overrides/internal/quote"
 )
 
 // helper is the named template that every HelmRelease must call.
@@ -38,7 +40,7 @@ type Miss struct {
 }
 
 // String returns the miss in one line: file:line: message.
-func (m Miss) String() string { return fmt.Sprintf("%s:%d: %s", m.File, m.Line, m.Message) }
+func (m Miss) String() string { return fmt.Sprintf("%s:%d: %s", quote.Plain(m.File), m.Line, m.Message) }
 
 // An Error is a file that Check cannot read as what it is: a Chart.yaml that is no YAML, a
 // template that Helm could not parse, or one that takes too much to judge.
@@ -49,7 +51,7 @@ type Error struct {
 }
 
 // Error returns one line: file:line: reason.
-func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason) }
+func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", quote.Plain(e.File), e.Line, e.Reason) }
 
 // Check looks at every chart in fsys, subcharts included, and returns what is missing for
 // the table to reach its releases, by file and line. What each rule means stands at the

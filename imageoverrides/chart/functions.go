@@ -5,6 +5,8 @@ package chart
 import (
 	"slices"
 	"strings"
+
+	"github.com/cozystack/image-overrides/internal/quote"
 )
 
 // maxItems is how many items a list may get.
@@ -715,7 +717,7 @@ func (m *machine) context(v value) (Rule, string) {
 		case !v.chart:
 			return "", ""
 		case len(v.path) > 0:
-			return RuleContext, shorten("." + strings.Join(v.path, "."))
+			return RuleContext, quote.Plain("." + strings.Join(v.path, "."))
 		case m.sub:
 			return RuleSubchart, ""
 		}
@@ -799,5 +801,5 @@ func (m *machine) contextPath(v *unknown, level int) (Rule, string) {
 	case level == 2 && len(path) > 1 && path[0] == "Values":
 		return "", "" // a table of the chart's own
 	}
-	return RuleContext, shorten("." + strings.Join(path, "."))
+	return RuleContext, quote.Plain("." + strings.Join(path, "."))
 }

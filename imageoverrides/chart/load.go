@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/cozystack/image-overrides/internal/quote"
 )
 
 const (
@@ -263,13 +265,7 @@ func yamlError(file string, err error) *Error {
 }
 
 // shorten keeps a text out of a file short enough for a message.
-func shorten(text string) string {
-	const most = 1024
-	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + "..."
-	}
-	return text
-}
+func shorten(text string) string { return quote.Shorten(text, quote.Limit) }
 
 // templates reads the files under a folder of templates.
 func (l *loader) templates(chart *chart, dir string, depth int) {

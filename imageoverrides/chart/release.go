@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/cozystack/image-overrides/internal/quote"
 )
 
 const releaseKind = "HelmRelease"
@@ -536,14 +538,14 @@ func (j *judge) miss(v verdict) Miss {
 	m := Miss{File: v.source.file, Line: v.line(), Rule: v.rule}
 	switch v.rule {
 	case RulePlace:
-		at := "in " + v.where
+		at := "in " + quote.Plain(v.where)
 		if v.where == "" {
 			at = "beside its fields"
 		}
 		m.Message = fmt.Sprintf("this HelmRelease calls %s %s (%s), not as the items of its spec.postRenderers%s", helper, at, j.from(v, v.call), lost)
 	case RuleCondition:
 		if name := v.condition.several; name != "" {
-			m.Message = fmt.Sprintf("this HelmRelease includes %q (%s), of which there are several, and not each calls %s; give them names of their own", shorten(name), j.from(v, v.condition.at), helper)
+			m.Message = fmt.Sprintf("this HelmRelease includes %s (%s), of which there are several, and not each calls %s; give them names of their own", quote.Value(name), j.from(v, v.condition.at), helper)
 			break
 		}
 		m.Message = fmt.Sprintf("this HelmRelease has what %s returns under a condition only (%s); where that is otherwise its images are not overridden", helper, j.from(v, v.condition.at))
@@ -564,5 +566,5 @@ func (j *judge) from(v verdict, p place) string {
 	if p.source == v.source {
 		return fmt.Sprintf("line %d", p.line())
 	}
-	return fmt.Sprintf("%s:%d", p.source.file, p.line())
+	return fmt.Sprintf("%s:%d", quote.Plain(p.source.file), p.line())
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/cozystack/image-overrides/internal/quote"
 )
 
 // Version is the version of the library chart in [FS], by its Chart.yaml.
@@ -49,7 +51,7 @@ func (c Copy) String() string {
 			parts = append(parts, fmt.Sprintf("%s: %s", p.what, names(p.files)))
 		}
 	}
-	return name(c.Dir) + ": " + strings.Join(parts, "; ")
+	return quote.Plain(c.Dir) + ": " + strings.Join(parts, "; ")
 }
 
 // version is how a version is told, which is any text.
@@ -57,22 +59,13 @@ func version(v string) string {
 	if v == "" {
 		return "none"
 	}
-	return name(v)
-}
-
-// name is a text out of a file or a folder, quoted where that is no plain one.
-func name(s string) string {
-	s = shorten(s)
-	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' || r == '"' }) {
-		return fmt.Sprintf("%q", s)
-	}
-	return s
+	return quote.Plain(v)
 }
 
 func names(list []string) string {
 	quoted := make([]string, len(list))
 	for i, s := range list {
-		quoted[i] = name(s)
+		quoted[i] = quote.Plain(s)
 	}
 	return strings.Join(quoted, ", ")
 }

@@ -81,7 +81,7 @@ func TestVendoredText(t *testing.T) {
 	for i := range 12 {
 		c.Changed = append(c.Changed, fmt.Sprint(i))
 	}
-	want := `"a\nb": version "1\x1b[31m" instead of ` + Version + "; changed: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more; not part of it: " + strings.Repeat("x", 1024) + "..."
+	want := `"a\nb": version "1\x1b[31m" instead of ` + Version + "; changed: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more; not part of it: " + `"` + strings.Repeat("x", 1000) + `…" (5000 bytes)`
 	if got := c.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
