@@ -40,7 +40,9 @@ type Miss struct {
 }
 
 // String returns the miss in one line: file:line: message.
-func (m Miss) String() string { return fmt.Sprintf("%s:%d: %s", quote.Plain(m.File), m.Line, m.Message) }
+func (m Miss) String() string {
+	return fmt.Sprintf("%s:%d: %s", quote.Plain(m.File), m.Line, m.Message)
+}
 
 // An Error is a file that Check cannot read as what it is: a Chart.yaml that is no YAML, a
 // template that Helm could not parse, or one that takes too much to judge.
@@ -51,7 +53,9 @@ type Error struct {
 }
 
 // Error returns one line: file:line: reason.
-func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", quote.Plain(e.File), e.Line, e.Reason) }
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s:%d: %s", quote.Plain(e.File), e.Line, e.Reason)
+}
 
 // Check looks at every chart in fsys, subcharts included, and returns what is missing for
 // the table to reach its releases, by file and line. What each rule means stands at the
@@ -208,7 +212,7 @@ func (c *checker) judge(m *machine, t *tree, dot value, open bool) bool {
 	out := m.run(t, dot)
 	if m.steps < 0 || !j.output(out) {
 		c.fail(&Error{t.source.file, 1, "takes too much to judge: loops, includes or conditions multiply; split the file"})
-		return j.releases
+		return len(j.found) > 0
 	}
 	for _, v := range j.verdicts {
 		if v.rule == RuleCall {
@@ -216,19 +220,20 @@ func (c *checker) judge(m *machine, t *tree, dot value, open bool) bool {
 		}
 		c.miss(j.miss(v))
 	}
-	return j.releases
+	return len(j.found) > 0
 }
 
-// unprinted looks for a call in the template of a release, behind its kind and in front of the
-// next, of which nothing is printed.
+// unprinted looks for a call in the template of a release of which nothing is printed: behind its
+// kind and in front of the next, or else in front of it in the same document.
 func (j *judge) unprinted(v verdict) verdict {
 	if j.kinds == nil {
 		j.kinds, j.shown = make(map[*source][]int), make(map[*source]map[int]bool)
-		for _, s := range j.sites {
+		for _, s := range j.found {
 			j.kinds[s.source] = append(j.kinds[s.source], s.line())
 		}
-		for _, lines := range j.kinds {
+		for source, lines := range j.kinds {
 			slices.Sort(lines)
+			j.kinds[source] = slices.Compact(lines)
 		}
 		for p := range j.printed {
 			if j.shown[p.source] == nil {
@@ -237,18 +242,31 @@ func (j *judge) unprinted(v verdict) verdict {
 			j.shown[p.source][p.line()] = true
 		}
 	}
-	from := v.line()
+	at := v.line()
 	kinds, calls := j.kinds[v.source], v.source.calls
-	next, _ := slices.BinarySearch(kinds, from+1)
-	first, _ := slices.BinarySearch(calls, from)
+	this, _ := slices.BinarySearch(kinds, at)
+	next, _ := slices.BinarySearch(kinds, at+1)
+	first, _ := slices.BinarySearch(calls, at)
+	found := 0
 	for _, line := range calls[first:] {
-		if next < len(kinds) && line >= kinds[next] {
+		if next < len(kinds) && line >= kinds[next] || found > 0 {
+			break
+		}
+		if !j.shown[v.source][line] && !strings.Contains(v.source.text[v.at:v.source.offset(line)], "---") {
+			found = line
+		}
+	}
+	for i := first - 1; i >= 0 && found == 0; i-- {
+		line := calls[i]
+		if this > 0 && line <= kinds[this-1] || strings.Contains(v.source.text[v.source.offset(line):v.at], "---") {
 			break
 		}
 		if !j.shown[v.source][line] {
-			v.rule, v.call = RuleUnprinted, place{v.source, v.source.offset(line)}
-			break
+			found = line
 		}
+	}
+	if found > 0 {
+		v.rule, v.call = RuleUnprinted, place{v.source, v.source.offset(found)}
 	}
 	return v
 }

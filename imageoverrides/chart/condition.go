@@ -47,6 +47,12 @@ func (p place) line() int { return p.source.line(p.at) }
 
 // either is b where a holds, and c where it does not.
 func (m *machine) either(a, b, c *condition) *condition {
+	if b == a {
+		b = always
+	}
+	if c == a {
+		c = never
+	}
 	switch {
 	case a.op == opAlways || b == c:
 		return b

@@ -239,7 +239,7 @@ func (m *machine) call(name string, args []value, at place) value {
 
 	case "toYaml", "toYamlPretty":
 		if n == 1 {
-			return text{apply(m.yaml(args[0], 0), strings.TrimSpace)}
+			return text{m.apply(m.yaml(args[0], 0), strings.TrimSpace)}
 		}
 	case "toJson", "toPrettyJson", "toRawJson":
 		if n == 1 {
@@ -295,7 +295,7 @@ func (m *machine) call(name string, args []value, at place) value {
 			}
 			switch v.(type) {
 			case text, truth, constant:
-				return text{apply(m.show(v), f)}
+				return text{m.apply(m.show(v), f)}
 			case *unknown:
 				o := *m.show(v)
 				if o.text = f(unknownMark); o.text != unknownMark {
@@ -641,7 +641,7 @@ func (m *machine) printed(name string, args []value) value {
 				switch verb {
 				case 's', 'v', 'd', 't':
 				case 'q':
-					shown = inQuotes(shown)
+					shown = m.inQuotes(shown)
 				default:
 					shown = plain(unknownMark)
 				}

@@ -157,11 +157,15 @@ func branch(c *condition, a, b *output) *output {
 }
 
 // apply is what a function makes of an output. Of an output without branches that is known.
-func apply(o *output, f func(string) string) *output {
+func (m *machine) apply(o *output, f func(string) string) *output {
 	if o == nil {
 		return plain(f(""))
 	}
 	if o.op == opText {
+		m.charge(o.text)
+		if m.steps < 0 {
+			return nil
+		}
 		return plain(f(o.text))
 	}
 	return &output{op: opApply, list: []*output{o}, f: f, has: o.has}

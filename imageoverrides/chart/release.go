@@ -37,7 +37,7 @@ type judge struct {
 	source   *source        // of the template
 	open     bool           // it is a named template that nobody includes; its context is not known
 	printed  map[place]bool // the calls whose result is printed somewhere
-	releases bool           // there are some
+	found    []place        // of the releases, those that are served too
 	room     int
 	effort   int
 
@@ -484,7 +484,7 @@ func elsewhere(n *node) (call int, where string, ok bool) {
 
 // decide turns what was seen of a release into a verdict.
 func (j *judge) decide(site int, seen []seenIn, matter []int) {
-	j.releases = true
+	j.found = append(j.found, j.sites[site])
 	var good [][]bool
 	var bad []seenIn
 	for _, in := range seen {

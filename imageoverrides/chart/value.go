@@ -153,6 +153,9 @@ func (m *machine) id(v value) string {
 	switch v := v.(type) {
 	case constant:
 		if s, ok := v.of.(string); ok {
+			if m.charge(s); m.steps < 0 {
+				return ""
+			}
 			return brief(strconv.Quote(s))
 		}
 		return fmt.Sprint(v.of)
@@ -354,7 +357,7 @@ const maxLevels = 32
 
 // yaml is what toYaml writes of a value.
 func (m *machine) yaml(v value, level int) *output {
-	if m.steps--; level > maxLevels || m.steps < 0 {
+	if m.steps -= 4; level > maxLevels || m.steps < 0 {
 		return plain(unknownMark)
 	}
 	switch v := v.(type) {
@@ -367,16 +370,16 @@ func (m *machine) yaml(v value, level int) *output {
 		return m.scalar(v.output)
 	case decoded:
 		if v.item {
-			return apply(v.output, func(text string) string { return strings.TrimPrefix(strings.TrimSpace(text), "- ") })
+			return m.apply(v.output, func(text string) string { return strings.TrimPrefix(strings.TrimSpace(text), "- ") })
 		}
-		return apply(v.output, strings.TrimSpace)
+		return m.apply(v.output, strings.TrimSpace)
 	case *choice:
 		return branch(v.cond, m.yaml(v.a, level), m.yaml(v.b, level))
 	case *list:
 		var lines []*output
 		for _, it := range v.items {
 			if !it.spread {
-				lines = append(lines, plain("- "), apply(m.yaml(it.value, level+1), indented(2)), plain("\n"))
+				lines = append(lines, plain("- "), m.apply(m.yaml(it.value, level+1), indented(2)), plain("\n"))
 				continue
 			}
 			lines = append(lines, m.yaml(it.value, level+1), plain("\n"))
@@ -412,14 +415,14 @@ func (m *machine) entry(key string, v value, level int) *output {
 	value := m.yaml(v, level+1)
 	switch v.(type) {
 	case *list, *dict, decoded:
-		value = apply(value, func(text string) string { return "\n  " + indented(2)(text) })
+		value = m.apply(value, func(text string) string { return "\n  " + indented(2)(text) })
 	}
 	return sequence(plain(marks.Replace(key)+": "), value, plain("\n"))
 }
 
 // scalar is a text as toYaml writes it, which is a block of text where it has line breaks.
 func (m *machine) scalar(o *output) *output {
-	return apply(o, func(text string) string {
+	return m.apply(o, func(text string) string {
 		if strings.Contains(text, "\n") || strings.IndexByte(text, callMark) >= 0 {
 			return "|-\n  " + indented(2)(text)
 		}
@@ -435,24 +438,24 @@ func (m *machine) json(v value, level int) *output {
 	switch v := v.(type) {
 	case constant:
 		if s, ok := v.of.(string); ok {
-			return inQuotes(m.quoted(s, v.at))
+			return m.inQuotes(m.quoted(s, v.at))
 		}
 		return plain(fmt.Sprint(v.of))
 	case text:
-		return inQuotes(v.output)
+		return m.inQuotes(v.output)
 	case decoded:
-		return apply(m.yaml(v, level), flow)
+		return m.apply(m.yaml(v, level), flow)
 	case *choice:
 		return branch(v.cond, m.json(v.a, level), m.json(v.b, level))
 	case *list, *dict:
-		return apply(m.yaml(v, level), flow)
+		return m.apply(m.yaml(v, level), flow)
 	}
 	return m.show(v)
 }
 
 // inQuotes is a text as quote writes it.
-func inQuotes(o *output) *output {
-	return apply(o, func(text string) string {
+func (m *machine) inQuotes(o *output) *output {
+	return m.apply(o, func(text string) string {
 		return `"` + strings.NewReplacer("\n", " ", `"`, "'").Replace(text) + `"`
 	})
 }
