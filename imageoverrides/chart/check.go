@@ -208,7 +208,7 @@ func (c *checker) rest(f *family) {
 
 // judge adds the misses of one template, and reports whether there are releases in it.
 func (c *checker) judge(m *machine, t *tree, dot value, open bool) bool {
-	j := judge{machine: m, source: t.source, open: open, printed: make(map[place]bool)}
+	j := judge{machine: m, root: t, open: open, printed: make(map[place]bool)}
 	out := m.run(t, dot)
 	if m.steps < 0 || !j.output(out) {
 		c.fail(&Error{t.source.file, 1, "takes too much to judge: loops, includes or conditions multiply; split the file"})
@@ -243,30 +243,36 @@ func (j *judge) unprinted(v verdict) verdict {
 		}
 	}
 	at := v.line()
-	kinds, calls := j.kinds[v.source], v.source.calls
+	kinds, calls := j.kinds[v.source], v.tree.calls
 	this, _ := slices.BinarySearch(kinds, at)
 	next, _ := slices.BinarySearch(kinds, at+1)
 	first, _ := slices.BinarySearch(calls, at)
 	found := 0
 	for _, line := range calls[first:] {
-		if next < len(kinds) && line >= kinds[next] || found > 0 {
+		if next < len(kinds) && line >= kinds[next] {
 			break
 		}
-		if !j.shown[v.source][line] && !strings.Contains(v.source.text[v.at:v.source.offset(line)], "---") {
-			found = line
+		if !j.shown[v.source][line] {
+			if !v.source.separated(v.at, v.source.offset(line)) {
+				found = line
+			}
+			break
 		}
 	}
 	for i := first - 1; i >= 0 && found == 0; i-- {
 		line := calls[i]
-		if this > 0 && line <= kinds[this-1] || strings.Contains(v.source.text[v.source.offset(line):v.at], "---") {
+		if this > 0 && line <= kinds[this-1] {
 			break
 		}
 		if !j.shown[v.source][line] {
-			found = line
+			if !v.source.separated(v.source.offset(line), v.at) {
+				found = line
+			}
+			break
 		}
 	}
 	if found > 0 {
-		v.rule, v.call = RuleUnprinted, place{v.source, v.source.offset(found)}
+		v.rule, v.call = RuleUnprinted, place{v.tree, v.source.offset(found)}
 	}
 	return v
 }

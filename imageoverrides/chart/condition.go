@@ -37,10 +37,10 @@ type atom struct {
 	at      place  // where it was met first
 }
 
-// A place is an offset in a source.
+// A place is an offset in a template.
 type place struct {
-	source *source
-	at     int
+	*tree
+	at int
 }
 
 func (p place) line() int { return p.source.line(p.at) }

@@ -598,7 +598,7 @@ func (m *machine) mergeInto(d *dict, other value, overwrite bool, level int) {
 		case overwrite:
 			m.set(d, k, m.choose(m.missing(from.values[k]), before, from.values[k]))
 		default:
-			m.set(d, k, m.choose(m.missing(before), from.values[k], before))
+			m.set(d, k, m.choose(m.truth(before), before, from.values[k])) // what is empty counts as missing
 		}
 	}
 	if len(d.bases) < maxItems {
@@ -733,7 +733,9 @@ func (m *machine) context(v value) (Rule, string) {
 			}
 		}
 		return RuleContext, "a dict without Values"
-	case constant, missing:
+	case missing:
+		return RuleContext, "nil"
+	case constant:
 		return RuleContext, "no map"
 	case decoded:
 		return "", ""

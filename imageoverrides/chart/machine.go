@@ -91,7 +91,7 @@ func (m *machine) run(t *tree, dot value) *output {
 	return o
 }
 
-func (m *machine) at(p parse.Pos) place { return place{m.tree.source, int(p)} }
+func (m *machine) at(p parse.Pos) place { return place{m.tree, int(p)} }
 
 // list is what the nodes of a list write. Variables that they declare end with it.
 func (m *machine) list(n *parse.ListNode) *output {
@@ -255,7 +255,7 @@ func (m *machine) items(v value, when *condition) []turn {
 	case *choice:
 		return append(m.items(v.a, m.and(when, v.cond)), m.items(v.b, m.and(when, m.not(v.cond)))...)
 	case decoded:
-		return []turn{{m.made("key", v), decoded{v.output, true}, when}}
+		return []turn{{m.made("key", v), decoded{output: v.output, item: true}, when}}
 	case *unknown:
 		item := &unknown{id: brief(v.id + "[]"), chart: v.chart, path: v.further("[]")}
 		return []turn{{m.made("key", v), item, when}}

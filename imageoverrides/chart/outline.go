@@ -257,7 +257,11 @@ func (o *outline) content(at, end, column int) {
 		if dash {
 			if top.column < column || top.node.kind != isList {
 				// in the place of the last key's value, which may be as far out as the key
-				o.push(column, top.slot.become(isList))
+				in := top.slot
+				if column == top.column && in.kind != isEmpty {
+					in = top.node // no YAML
+				}
+				o.push(column, in.become(isList))
 				top = o.top()
 			}
 			item := &node{}
@@ -665,8 +669,15 @@ func (o *outline) site(n *node) (number int, ok bool) {
 // flow is a text of YAML in flow style.
 func flow(text string) string {
 	o := readOutline(text)
+	return o.inFlow(o.roots[len(o.roots)-1])
+}
+
+func (o *outline) inFlow(n *node) string {
+	if n == nil {
+		return ""
+	}
 	var b strings.Builder
-	o.writeFlow(&b, o.roots[len(o.roots)-1], 0)
+	o.writeFlow(&b, n, 0)
 	return b.String()
 }
 
@@ -704,7 +715,11 @@ func (o *outline) writeFlow(b *strings.Builder, n *node, level int) {
 	case isEmpty:
 		b.WriteString("null")
 	case isText:
-		b.WriteString(`"text"`)
+		b.WriteString(`"text `)
+		for _, call := range n.quoted {
+			b.WriteString(mark(callMark, call))
+		}
+		b.WriteByte('"')
 	default:
 		if len(n.calls) > 0 || n.open {
 			rest()

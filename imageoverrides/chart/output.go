@@ -74,7 +74,7 @@ func (m *machine) verbatim(text string, at place) *output {
 			return plain(b.String())
 		}
 		b.WriteString(text[from : from+i])
-		b.WriteString(mark(siteMark, m.site(place{at.source, at.at + from + i})))
+		b.WriteString(mark(siteMark, m.site(place{at.tree, at.at + from + i})))
 		b.WriteString(releaseKind)
 		from += i + len(releaseKind)
 	}
@@ -88,6 +88,9 @@ func (m *machine) quoted(text string, at place) *output {
 	}
 	if strings.ContainsAny(text, "\x00\x01\x02") {
 		text = marks.Replace(text)
+	}
+	if at.tree == nil {
+		at = m.here // a key of a dict, in a range over it
 	}
 	if mentions(text) && strings.TrimSpace(text) == text {
 		text = mark(siteMark, m.site(at)) + text

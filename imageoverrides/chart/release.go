@@ -34,7 +34,7 @@ type sighting struct {
 type judge struct {
 	*machine
 	verdicts []verdict
-	source   *source        // of the template
+	root     *tree          // the template
 	open     bool           // it is a named template that nobody includes; its context is not known
 	printed  map[place]bool // the calls whose result is printed somewhere
 	found    []place        // of the releases, those that are served too
@@ -360,7 +360,7 @@ func (j *judge) sightings(o *outline) map[int][]sighting {
 			}
 			site, ok := o.site(kind)
 			if !ok {
-				site = j.site(place{source: j.source})
+				site = j.site(place{tree: j.root})
 			}
 			if found == nil {
 				found = make(map[int][]sighting)

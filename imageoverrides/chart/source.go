@@ -24,7 +24,6 @@ type source struct {
 	text  string
 	own   *tree   // the file's own template
 	named []*tree // those that it defines, by name
-	calls []int   // the lines in which the helper is called, in their order
 	lines []int   // the offsets of the line breaks, once they are needed
 }
 
@@ -35,6 +34,7 @@ type tree struct {
 	root    *parse.ListNode
 	tells   bool     // it has the kind of releases, or a piece of it
 	callees []string // the templates that it includes by a name in the text
+	calls   []int    // the lines in which it calls the helper, in their order
 	dynamic bool     // it includes some by a name that is made
 }
 
@@ -69,7 +69,6 @@ func parseSource(file, text string) (*source, error) {
 	for _, name := range slices.Sorted(maps.Keys(parsed)) {
 		s.named = append(s.named, s.tree(name, parsed[name].Root))
 	}
-	slices.Sort(s.calls)
 	return s, nil
 }
 
@@ -79,6 +78,7 @@ func (s *source) tree(name string, root *parse.ListNode) *tree {
 	if root != nil {
 		t.survey(root)
 	}
+	slices.Sort(t.calls)
 	return t
 }
 
@@ -141,7 +141,7 @@ func (t *tree) surveyCommand(command *parse.CommandNode) {
 func (t *tree) include(name string, at parse.Pos) {
 	t.callees = append(t.callees, name)
 	if name == helper {
-		t.source.calls = append(t.source.calls, t.source.line(int(at)))
+		t.calls = append(t.calls, t.source.line(int(at)))
 	}
 }
 
@@ -259,4 +259,10 @@ func (s *source) offset(line int) int {
 		return 0
 	}
 	return s.lines[line-2] + 1
+}
+
+// separated reports whether there is something between two offsets that looks like a separator of
+// documents.
+func (s *source) separated(from, to int) bool {
+	return from < to && strings.Contains(s.text[from:to], "---")
 }

@@ -60,6 +60,7 @@ type (
 	decoded struct {
 		*output
 		item bool
+		key  string // it is the value of a key in such a text, and this its id
 	}
 
 	// A missing is the value of a key that a map does not have.
@@ -168,6 +169,9 @@ func (m *machine) id(v value) string {
 	case text:
 		return m.outputID(v.output)
 	case decoded:
+		if v.key != "" {
+			return v.key
+		}
 		return "decoded" + m.outputID(v.output) + strconv.FormatBool(v.item)
 	}
 	m.serial++
@@ -206,6 +210,9 @@ func (m *machine) truth(v value) *condition {
 	case text:
 		return m.truthOf(v.output)
 	case decoded:
+		if v.key != "" {
+			return m.atom(atom{id: v.key})
+		}
 		return m.truthOf(v.output)
 	case truth:
 		return v.condition
@@ -292,11 +299,23 @@ func (m *machine) field(v value, key string) value {
 				found = missing{}
 			}
 			if absent := m.missing(found); absent != never && len(v.bases) > 0 {
-				return m.choose(absent, m.field(v.bases[0], key), found)
+				inner := m.field(v.bases[0], key)
+				if _, ok := inner.(decoded); ok && absent == always {
+					// What set does to it is to be seen in this map too.
+					d := m.over(inner)
+					d.within = v.within
+					v.keys = append(v.keys, key)
+					v.values[key] = d
+					return d
+				}
+				return m.choose(absent, inner, found)
 			}
 			return found
 		case decoded:
-			return m.made("."+key, v)
+			return decoded{output: m.apply(v.output, func(text string) string {
+				o := readOutline(text)
+				return o.inFlow(o.roots[len(o.roots)-1].get(key))
+			}), key: brief("(." + key + " " + m.id(v) + ")")}
 		}
 		return missing{}
 	})
