@@ -542,6 +542,9 @@ func (m *machine) some(d *dict, others bool, names []value) value {
 	}
 	if others {
 		c.bases = d.bases
+		for k := range named {
+			c.values[k] = missing{} // in the bases too
+		}
 		return c
 	}
 	for k := range named {

@@ -3,9 +3,11 @@
 package conformance
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -20,6 +22,10 @@ import (
 // TestCheck holds chart.Check against what Helm renders: a release of a random template is told
 // just where there are values with which it is rendered without the table.
 func TestCheck(t *testing.T) {
+	// Each draw is rendered with sixteen values.
+	before := flag.Lookup("rapid.checks").Value.String()
+	must(0, flag.Set("rapid.checks", strconv.Itoa(max(checks()/20, 50))))
+	defer func() { must(0, flag.Set("rapid.checks", before)) }()
 	carried := filesOf(t, library, `include "image-overrides.postRenderers"`)
 	delete(carried, "templates/trial.yaml")
 	var missed, served, skipped int
@@ -56,6 +62,55 @@ func TestCheck(t *testing.T) {
 	t.Logf("%d releases missed, %d served; %d charts that render no YAML", missed, served, skipped)
 	if missed == 0 || served == 0 {
 		t.Error("the generator has lost a side")
+	}
+}
+
+// TestCheckContext has contexts that a call may get, in a chart and in a subchart: Check tells just those
+// with which Helm renders a release without the table, or refuses to.
+func TestCheckContext(t *testing.T) {
+	carried := filesOf(t, library, `include "image-overrides.postRenderers"`)
+	delete(carried, "templates/trial.yaml")
+	delete(carried, "Chart.yaml")
+	served := 0
+	for _, context := range []string{
+		".", "$", "(list .)", "(list . nil)", "(list $ (list))", ".Values", "$.Values.map", "(list .Values)", "(list)", "nil", `""`, `"a"`, "5",
+		"(dict)", `(dict "a" 1)`, `(dict "Values" .Values)`, `(dict "Values" .Values.map)`, `(dict "Values" (dict))`, `(dict "Values" (dict "a" 1))`, `(dict "Values" (dict "_cluster" .Values._cluster))`,
+		`(dict "Values" (dict "_cluster" .Values.global._cluster))`, `(dict "Values" .Values.global)`, `(list (dict "Values" .Values.global) nil)`,
+		`(dict "Values" (dict "_cluster" (dict "image-overrides" (list (dict "name" "a" "newTag" "1")))))`,
+		`(merge (dict "a" 1) .)`, `(merge (dict "Values" .Values.map) (dict))`, `(deepCopy .)`, `(omit . "Chart")`, `(omit . "Values")`, `(pick . "Values")`, `(pick . "Release")`, `(set (dict) "Values" .Values)`,
+		".Chart", ".Release", "(ternary . $ true)", "(first (list $ 1))", "(index (list 1 $) 1)",
+	} {
+		for _, dir := range []string{"", "charts/sub/"} {
+			files := map[string]string{
+				"Chart.yaml":                   "apiVersion: v2\nname: trial\nversion: 0.0.0\ndependencies: [{name: image-overrides, version: 0.1.0}, {name: sub, version: 0.0.0}]\n",
+				"charts/sub/Chart.yaml":        "apiVersion: v2\nname: sub\nversion: 0.0.0\n",
+				dir + "templates/release.yaml": "kind: HelmRelease\nmetadata:\n  name: r\nspec:\n  postRenderers: {{- include \"image-overrides.postRenderers\" " + context + " | nindent 4 }}\n",
+			}
+			told := len(checkFiles(t, files)) > 0
+			for name, text := range carried {
+				files[name] = text
+			}
+			for i, program := range load(t, files) {
+				cluster := map[string]any{"image-overrides": []any{map[string]any{"name": "a", "newTag": "1"}}}
+				rendered, err := program(map[string]any{"_cluster": cluster, "global": map[string]any{"_cluster": cluster}, "map": map[string]any{"a": "b"}, "sub": map[string]any{"map": map[string]any{"a": "b"}}})
+				lost := make(map[string]bool)
+				for _, text := range rendered {
+					var object any
+					if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+						t.Fatal(err)
+					}
+					look(object, lost)
+				}
+				if missed := err != nil || len(lost) > 0; missed != told {
+					t.Errorf("%s: %q in %q: Check tells it: %t; rendered %v, %v", helms[i].name, context, dir, told, rendered, err)
+				} else if !missed {
+					served++
+				}
+			}
+		}
+	}
+	if served == 0 {
+		t.Error("no context serves")
 	}
 }
 
