@@ -184,3 +184,32 @@ func numberedTo(format string, n int) string {
 	per := strings.Count(format, "\n")
 	return strings.Join(lines[:per*n], "")
 }
+
+// TestSource has texts in which braces, quotes and parentheses are no nesting.
+func TestSource(t *testing.T) {
+	const n = maxNesting + 1
+	for _, test := range []struct {
+		text string
+		deep bool
+	}{
+		{strings.Repeat("{{ if .a }}{{ end }}", n), false},
+		{strings.Repeat("{{/* {{ if .a }} */}}", n), false},
+		{strings.Repeat("{{- /* ( */ -}}", n), false},
+		{strings.Repeat("{{ `if ( }}` }}", n), false},
+		{strings.Repeat(`{{ "\"((\\" }}`, n), false},
+		{strings.Repeat(`{{ '(' }}`, n), false},
+		{"{{ " + strings.Repeat(`("a" ) `, n) + "}}", false},
+		{strings.Repeat("{{ if .a }}{{ else if .b }}{{ else }}{{ end }}", n), false},
+		{strings.Repeat("{{ iffy }}", n), false},
+		{"{{ " + strings.Repeat(`(print "\"" `, n), true},
+		{"{{ `a` }}" + strings.Repeat("{{- range .a }}", n), true},
+		{"{{ \"\\\"\" }}" + strings.Repeat("{{with .a}}", n), true},
+		{strings.Repeat("{{\n- 1 }}", n) + strings.Repeat("{{- \nif .a }}", n), true},
+		{strings.Repeat("{{ block \"a\" . }}", n), true},
+		{"{{ if .a }}" + strings.Repeat("{{ else with .b }}", n), true},
+	} {
+		if at := tooDeep(test.text); at >= 0 != test.deep {
+			t.Errorf("%.80s: %d", test.text, at)
+		}
+	}
+}

@@ -69,6 +69,12 @@ func parseSource(file, text string) (*source, error) {
 	for _, name := range slices.Sorted(maps.Keys(parsed)) {
 		s.named = append(s.named, s.tree(name, parsed[name].Root))
 	}
+	if !s.own.tells && !s.own.dynamic && len(s.own.callees) == 0 {
+		s.own.root = nil // nobody will go through it, and a platform has many
+		if len(s.named) == 0 {
+			s.text = ""
+		}
+	}
 	return s, nil
 }
 

@@ -19,6 +19,8 @@
 //	  - image-overrides.postRenderers renders what Merge gives, once and again.
 //	  - image-overrides.strict refuses what Strict refuses.
 //	  - Rewrite changes objects as the kustomize of Flux 2.9 does; the root's tests have that of Flux 2.8.
+//	  - chart.Check tells just the releases of random templates that are rendered without the table
+//	    with some values (a twentieth of the draws, each with sixteen values).
 //
 // The generator is held to reach each rule, and TestPlanted to find each rule that is left out of
 // a copy of the chart, and many a difference more.
