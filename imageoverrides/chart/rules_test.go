@@ -153,6 +153,7 @@ func TestTemplates(t *testing.T) {
 		{"nine conditions", "kind: HelmRelease\nspec:\n" + numberedTo("  {{ if .Values.a%d }}spec%[1]d: 1{{ end }}\n", 9) + "  {{- if .Values.a3 }}\n  postRenderers: {{- " + helper + " . | nindent 4 }}\n  {{- end }}\n", "1 condition"},
 		{"nine conditions, and a call", "kind: HelmRelease\nspec:\n" + numberedTo("  {{ if .Values.a%d }}spec%[1]d: 1{{ end }}\n", 9) + "  postRenderers: {{- " + helper + " . | nindent 4 }}\n", ""},
 		{"a release in nine else arms", numberedTo("{{ if .Values.a%d }}kind: Pod\n{{ else }}\n", 9) + "kind: HelmRelease\nspec: {}\n" + strings.Repeat("{{ end }}", 9), "19 call"},
+		{"a release in ten arms, one and the other", strings.Repeat("{{ if .Values.a }}{{ if .Values.b }}\nkind: Pod\n{{ else }}{{ with .Values.c }}{{ with $.Values.d }}\nkind: Pod\n{{ else }}{{ if and $.Values.e (not $.Values.f) }}{{ if or $.Values.g $.Values.h }}\nkind: Pod\n{{ else }}{{ if not (or $.Values.i (not $.Values.j)) }}\n", 1) + "kind: HelmRelease\nspec: {}\n" + strings.Repeat("{{ end }}", 7), "8 call"},
 		{"a merge key", "x:\n  spec: &s\n    postRenderers: {{- " + helper + " . | nindent 6 }}\n  r:\n    kind: HelmRelease\n    metadata: {}\n    spec: {<<: *s}\n", ""},
 		{"a byte order mark", "\uFEFFkind: HelmRelease\nspec: {}\n", "1 call"},
 		{"a directive and an end", "%YAML 1.2\n---\nkind: HelmRelease\nspec: {}\n...\nkind: Pod\n", "3 call"},
