@@ -53,6 +53,61 @@ func ExampleEnsure() {
 	// again: false
 }
 
+// A generator wants one post-renderer more while the table is unknown: the release gets it, and keeps
+// the table that it carries.
+func ExampleCompose() {
+	own := []helmv2.PostRenderer{{Kustomize: &helmv2.Kustomize{Patches: []kustomize.Patch{{Patch: "…"}}}}}
+	table, err := imageoverrides.New(imageoverrides.Override{Name: "nginx", NewName: "registry.example.org/nginx"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	live := postrender.Compose(nil, nil, table)
+	fmt.Println("with the table:", len(live))
+	composed := postrender.Compose(own, live, imageoverrides.Table{})
+	hash, ok := postrender.Hash(composed)
+	fmt.Println("while nothing is known:", len(composed), hash, ok)
+	fmt.Println("a new release:", len(postrender.Compose(own, nil, imageoverrides.Table{})))
+	// Output:
+	// with the table: 1
+	// while nothing is known: 2 3beba97e6fa8 true
+	// a new release: 1
+}
+
+// A release was written with a table of before, without a marker. Merge takes that for the release's
+// own, and it would apply first; Adopt replaces it.
+func ExampleAdopt() {
+	existing := []helmv2.PostRenderer{{Kustomize: &helmv2.Kustomize{Images: []kustomize.Image{{Name: "nginx", NewTag: "v1"}}}}}
+	table, err := imageoverrides.New(imageoverrides.Override{Name: "nginx", NewTag: "v2"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("merged:", len(postrender.Merge(existing, table)))
+	adopted := postrender.Adopt(existing, table)
+	fmt.Println("adopted:", len(adopted))
+	fmt.Println("again:", len(postrender.Adopt(adopted, table)))
+	// Output:
+	// merged: 2
+	// adopted: 1
+	// again: 1
+}
+
+func ExampleCarries() {
+	table, err := imageoverrides.New(imageoverrides.Override{Name: "nginx", NewTag: "v2"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("without the table:", postrender.Carries(nil, table))
+	fmt.Println("with it:", postrender.Carries(postrender.Merge(nil, table), table))
+	fmt.Println("while nothing is known:", postrender.Carries(nil, imageoverrides.Table{}))
+	// Output:
+	// without the table: false
+	// with it: true
+	// while nothing is known: true
+}
+
 func ExampleRenderer() {
 	table, err := imageoverrides.New(imageoverrides.Override{Name: "nginx", NewName: "registry.example.org/nginx"})
 	if err != nil {

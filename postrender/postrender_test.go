@@ -12,6 +12,7 @@ import (
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	"github.com/fluxcd/pkg/apis/kustomize"
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
@@ -68,13 +69,17 @@ func genTable() *rapid.Generator[imageoverrides.Table] {
 }
 
 // genExisting gives the lists that releases have: their own renderers, anything that
-// the API allows, and those of tables, in any place and number.
-func genExisting() *rapid.Generator[[]helmv2.PostRenderer] {
+// the API allows, and those of tables, in any place and number; often of these tables.
+func genExisting(tables ...imageoverrides.Table) *rapid.Generator[[]helmv2.PostRenderer] {
 	return rapid.Custom(func(t *rapid.T) []helmv2.PostRenderer {
 		var list []helmv2.PostRenderer
 		filled(t, reflect.ValueOf(&list).Elem())
 		for range rapid.IntRange(0, 2).Draw(t, "tables") {
-			r := Renderer(genTable().Draw(t, "older"))
+			older := genTable()
+			if len(tables) > 0 && rapid.Bool().Draw(t, "known") {
+				older = rapid.SampledFrom(tables)
+			}
+			r := Renderer(older.Draw(t, "older"))
 			if rapid.IntRange(0, 3).Draw(t, "patched") == 0 && r.Kustomize != nil {
 				filled(t, reflect.ValueOf(&r.Kustomize.Patches).Elem())
 			}
@@ -108,7 +113,7 @@ func legacy(list []helmv2.PostRenderer, tables ...imageoverrides.Table) bool {
 		}
 		want := Renderer(t)
 		want.Kustomize.Images = want.Kustomize.Images[1:]
-		if last := list[len(list)-1].Kustomize; last != nil && len(last.Patches) == 0 && reflect.DeepEqual(last.Images, want.Kustomize.Images) {
+		if last := list[len(list)-1].Kustomize; last != nil && len(last.Patches) == 0 && slices.Equal(last.Images, want.Kustomize.Images) {
 			return true
 		}
 	}
@@ -128,27 +133,28 @@ func clone(list []helmv2.PostRenderer) []helmv2.PostRenderer {
 
 func TestMergeLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		x := genExisting().Draw(t, "existing")
 		t1, t2 := genTable().Draw(t, "t1"), genTable().Draw(t, "t2")
+		x := genExisting(t1, t2).Draw(t, "existing")
 		if legacy(x, t1, t2) {
 			t.Skip("the laws are not for these")
 		}
 		before := clone(x)
-		same := func(what string, got, want []helmv2.PostRenderer) {
-			t.Helper()
-			if !reflect.DeepEqual(got, want) {
-				t.Fatalf("%s: got\n%s\nwant\n%s", what, text(t, got), text(t, want))
-			}
-		}
 
 		merged := Merge(x, t1)
-		same("own renderers, then the table's", merged, plus(own(x), t1))
-		same("merged twice", Merge(merged, t1), merged)
-		same("merged with another before", Merge(merged, t2), Merge(x, t2))
-		same("an unknown table", Merge(x, imageoverrides.Table{}), x)
-		same("an unknown table, later", Merge(merged, imageoverrides.Table{}), merged)
+		same(t, "own renderers, then the table's", merged, plus(own(x), t1))
+		same(t, "merged twice", Merge(merged, t1), merged)
+		same(t, "merged with another before", Merge(merged, t2), Merge(x, t2))
+		same(t, "an unknown table", Merge(x, imageoverrides.Table{}), x)
+		same(t, "an unknown table, later", Merge(merged, imageoverrides.Table{}), merged)
 		if a, b := text(t, merged), text(t, Merge(clone(x), t1)); a != b {
 			t.Fatalf("the JSON is not stable\n%s\n%s", a, b)
+		}
+
+		for _, r := range merged { // but for those that were split, which have no images
+			if k := r.Kustomize; k != nil && len(k.Images) > 0 && slices.ContainsFunc(x, func(r helmv2.PostRenderer) bool { return reflect.DeepEqual(r.Kustomize, k) }) &&
+				!slices.ContainsFunc(x, func(r helmv2.PostRenderer) bool { return r.Kustomize == k }) {
+				t.Fatalf("copied: %s", text(t, []helmv2.PostRenderer{r}))
+			}
 		}
 
 		hash, ok := Hash(merged)
@@ -160,10 +166,14 @@ func TestMergeLaws(t *testing.T) {
 			for _, list := range [][]helmv2.PostRenderer{x, merged} {
 				hr := &helmv2.HelmRelease{Spec: helmv2.HelmReleaseSpec{PostRenderers: clone(list)}}
 				was, want := spec(t, list), spec(t, Merge(list, table))
-				if changed := Ensure(hr, table); changed != (was != want) || spec(t, hr.Spec.PostRenderers) != want {
+				changed := Ensure(hr, table)
+				if changed != (was != want) || spec(t, hr.Spec.PostRenderers) != want {
 					t.Fatalf("Ensure says %v of\n%s\nand gives\n%s\nwant\n%s", changed, was, spec(t, hr.Spec.PostRenderers), want)
 				}
-				if Ensure(hr, table) {
+				if carries := Carries(list, table); carries == changed {
+					t.Fatalf("Carries says %v of\n%s\nand Ensure %v", carries, was, changed)
+				}
+				if Ensure(hr, table) || !Carries(hr.Spec.PostRenderers, table) {
 					t.Fatalf("Ensure changes again\n%s", want)
 				}
 			}
@@ -176,7 +186,7 @@ func TestMergeLaws(t *testing.T) {
 			}
 			_ = append(result, helmv2.PostRenderer{})
 		}
-		same("the argument", x, before)
+		same(t, "the argument", x, before)
 		for _, spare := range x[len(x):cap(x)] {
 			if spare.Kustomize != nil {
 				t.Fatal("the room behind the argument was written to")
@@ -240,8 +250,8 @@ func TestMergeTakesOver(t *testing.T) {
 		{"no images", []helmv2.PostRenderer{renderer("")}, 1},
 	} {
 		got := Merge(test.existing, table)
-		if want := append(test.existing[:test.stays:test.stays], Renderer(table)); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: got\n%s\nwant\n%s", test.why, text(t, got), text(t, want))
+		if diff := cmp.Diff(append(test.existing[:test.stays:test.stays], Renderer(table)), got); diff != "" {
+			t.Errorf("%s: -want +got\n%s", test.why, diff)
 		}
 	}
 }
@@ -288,7 +298,7 @@ func mustTable(t testing.TB, overrides ...imageoverrides.Override) imageoverride
 	return table
 }
 
-// TestAllocations: a release that carries the table costs nothing.
+// TestAllocations: a release that carries the table costs nothing, and none grows a list twice.
 func TestAllocations(t *testing.T) {
 	table := mustTable(t, manyOverrides(1000)...)
 	hr := &helmv2.HelmRelease{}
@@ -299,8 +309,15 @@ func TestAllocations(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { Ensure(hr, table) }); n > 0 {
 		t.Errorf("Ensure allocates %v times", n)
 	}
+	if n := testing.AllocsPerRun(100, func() { Carries(hr.Spec.PostRenderers, table) }); n > 0 {
+		t.Errorf("Carries allocates %v times", n)
+	}
 	if n := testing.AllocsPerRun(100, func() { Merge(hr.Spec.PostRenderers, table) }); n > 1 { // the list, where the compiler does not put it on the stack
 		t.Errorf("Merge allocates %v times", n)
+	}
+	own := hr.Spec.PostRenderers[:1]
+	if n := testing.AllocsPerRun(100, func() { hr.Spec.PostRenderers = own; Ensure(hr, table) }); n > 3 { // the list, the Kustomize and its images
+		t.Errorf("Ensure of a release without the table allocates %v times", n)
 	}
 }
 

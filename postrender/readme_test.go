@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	"github.com/fluxcd/pkg/apis/kustomize"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
 	"github.com/cozystack/image-overrides/postrender"
@@ -20,31 +22,26 @@ func readTable(exists bool, secret map[string][]byte) (imageoverrides.Table, err
 	if !exists {
 		return imageoverrides.Table{}, nil // unknown: releases keep what they have
 	}
-	table, err := imageoverrides.ParseSecret(secret)
-	if err != nil {
-		return imageoverrides.Table{}, err // names the entry: nothing may be written
-	}
-	if err := table.Strict(); err != nil {
-		return imageoverrides.Table{}, err // a table that Flux would break on
-	}
-	return table, nil
+	return imageoverrides.ParseSecret(secret) // an error names the entry; nothing may be written
 }
 
 // An operator generates a release; live is what the cluster has of it, nil for none.
 func generate(table imageoverrides.Table, release, live *helmv2.HelmRelease) {
-	if live != nil && !table.Known() {
-		release.Spec.PostRenderers = live.DeepCopy().Spec.PostRenderers // the last table's among them
+	var carried []helmv2.PostRenderer
+	if live != nil {
+		carried = live.Spec.PostRenderers // kept while the table is unknown, as far as it is a table's
 	}
-	postrender.Ensure(release, table)
+	release.Spec.PostRenderers = postrender.Compose(release.Spec.PostRenderers, carried, table)
 }
 
-// An API server is asked to write a release, and refuses while the table is broken.
-func admit(exists bool, secret map[string][]byte, release, live *helmv2.HelmRelease) error {
+// An API server is asked to write a release, and refuses while the table is broken. But the release whose
+// chart writes the Secret has to be written, or the mended table could never arrive.
+func admit(exists bool, secret map[string][]byte, release, live *helmv2.HelmRelease, writesSecret bool) error {
 	table, err := readTable(exists, secret)
-	if err != nil {
+	if err != nil && !writesSecret {
 		return err
 	}
-	generate(table, release, live)
+	generate(table, release, live) // with an error the table is unknown
 	return nil
 }
 
@@ -92,7 +89,7 @@ func TestReadmeRuns(t *testing.T) {
 		"not the text of it": {"values.yaml": []byte("{")},
 	} {
 		release := &helmv2.HelmRelease{}
-		if err := admit(true, secret, release, nil); err == nil || release.Spec.PostRenderers != nil {
+		if err := admit(true, secret, release, nil, false); err == nil || release.Spec.PostRenderers != nil {
 			t.Errorf("%s: %v, %v", why, err, release.Spec.PostRenderers)
 		}
 		if table, err := readTable(true, secret); err == nil || table.Known() {
@@ -101,7 +98,7 @@ func TestReadmeRuns(t *testing.T) {
 	}
 
 	release := &helmv2.HelmRelease{}
-	if err := admit(true, good, release, nil); err != nil {
+	if err := admit(true, good, release, nil, false); err != nil {
 		t.Fatal(err)
 	}
 	want, _ := readTable(true, good)
@@ -109,20 +106,36 @@ func TestReadmeRuns(t *testing.T) {
 		t.Errorf("the release carries %q, %v", hash, ok)
 	}
 
-	generated := &helmv2.HelmRelease{}
-	generate(imageoverrides.Table{}, generated, release)
-	if len(generated.Spec.PostRenderers) != 1 {
-		t.Errorf("while the table is unknown, a release becomes %v", generated.Spec.PostRenderers)
+	// A new own renderer, each state of the table, and the release that writes the Secret.
+	patch := helmv2.PostRenderer{Kustomize: &helmv2.Kustomize{Patches: []kustomize.Patch{{Patch: "own"}}}}
+	withOwn := func() *helmv2.HelmRelease {
+		return &helmv2.HelmRelease{Spec: helmv2.HelmReleaseSpec{PostRenderers: []helmv2.PostRenderer{patch}}}
 	}
-	if err := admit(false, nil, &helmv2.HelmRelease{}, release); err != nil {
-		t.Errorf("without a Secret the API server says %v", err)
-	}
-	fresh := &helmv2.HelmRelease{}
-	if generate(imageoverrides.Table{}, fresh, nil); fresh.Spec.PostRenderers != nil {
-		t.Errorf("while the table is unknown, a new release gets %v", fresh.Spec.PostRenderers)
-	}
-	if generate(want, fresh, nil); len(fresh.Spec.PostRenderers) != 1 {
-		t.Errorf("a new release gets %v", fresh.Spec.PostRenderers)
+	bad := map[string][]byte{"values.yaml": []byte("{")}
+	both := []helmv2.PostRenderer{patch, postrender.Renderer(want)}
+	for _, test := range []struct {
+		why          string
+		exists       bool
+		secret       map[string][]byte
+		live         *helmv2.HelmRelease
+		writesSecret bool
+		want         []helmv2.PostRenderer
+	}{
+		{"a table, a new release", true, good, nil, false, both},
+		{"a table", true, good, release, false, both},
+		{"no Secret", false, nil, release, false, both},
+		{"no Secret, a new release", false, nil, nil, false, both[:1]},
+		{"a broken table", true, bad, release, true, both},
+		{"a broken table, a new release", true, bad, nil, true, both[:1]},
+		{"an empty table", true, map[string][]byte{"values.yaml": []byte("_cluster: {}\n")}, release, false, both[:1]},
+	} {
+		generated := withOwn()
+		if err := admit(test.exists, test.secret, generated, test.live, test.writesSecret); err != nil {
+			t.Errorf("%s: %v", test.why, err)
+		}
+		if diff := cmp.Diff(test.want, generated.Spec.PostRenderers); diff != "" {
+			t.Errorf("%s: -want +got\n%s", test.why, diff)
+		}
 	}
 
 	conflict := errors.New("conflict")
