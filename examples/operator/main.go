@@ -35,7 +35,7 @@ func main() {
 }
 
 func run() error {
-	secret := flag.String("secret", "cozy-system/cozystack-values", "namespace/name of the Secret with the table")
+	secret := flag.String("secret", overrides.DefaultSecret.String(), "namespace/name of the Secret with the table")
 	selector := flag.String("selector", "", "labels of the HelmReleases to keep in step; all without it")
 	concurrent := flag.Int("concurrent", 4, "how many releases are worked on at a time")
 	qps := flag.Float64("qps", 50, "requests to the API server per second, with bursts of twice as many")
@@ -56,6 +56,8 @@ func run() error {
 	if err != nil {
 		return fmt.Errorf("--selector %q: %w", *selector, err)
 	}
+	name := overrides.Name(key, chosen)
+	ctrl.Log.Info("the Lease and the owner of the fields have a name of this Secret and selector", "name", name)
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return err
@@ -83,7 +85,7 @@ func run() error {
 			},
 		},
 		LeaderElection:                *elect,
-		LeaderElectionID:              "image-overrides",
+		LeaderElectionID:              name,
 		LeaderElectionNamespace:       *namespace,
 		LeaderElectionReleaseOnCancel: true, // the process ends with the manager
 		Metrics:                       metricsserver.Options{BindAddress: *metricsAddress},
@@ -101,10 +103,16 @@ func run() error {
 	if err := metrics.Registry.Register(&overrides.Carried{Reader: m.GetClient()}); err != nil {
 		return err
 	}
+	recorder := m.GetEventRecorder(name)
 	releases := &overrides.Releases{
 		Client:     m.GetClient(),
-		Source:     &overrides.Source{Reader: m.GetClient(), Secret: key, Events: m.GetEventRecorder("image-overrides")},
+		Source:     &overrides.Source{Reader: m.GetClient(), Secret: key, Events: recorder},
+		Owner:      name,
 		Concurrent: *concurrent,
+		Events:     recorder,
+	}
+	if err := metrics.Registry.Register(releases.Contested()); err != nil {
+		return err
 	}
 	if err := releases.SetupWithManager(m); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,8 +18,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	operatoroverrides "github.com/cozystack/image-overrides/examples/operator/overrides"
 )
 
 var operatorProgram = program{name: "operator", folder: "../../examples/operator", pkg: "."}
@@ -72,7 +76,7 @@ func (o *operator) start(t testing.TB, args ...string) {
 	name := "operator-" + o.namespace
 	o.process, err = run(name, filepath.Join(o.cluster.dir, name+".log"), []string{"KUBECONFIG=" + o.config}, o.path, append([]string{
 		"--secret=" + o.namespace + "/cozystack-values",
-		"--selector=operator=" + o.namespace,
+		"--selector=" + labels.SelectorFromSet(chosen(o.namespace)).String(),
 		"--leader-elect-namespace=" + o.namespace,
 		fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", metrics),
 		"--health-probe-bind-address=0",
@@ -163,6 +167,11 @@ func (c *cluster) operatorConfig(t testing.TB, namespace string) string {
 		switch o.GetKind() {
 		case "Deployment":
 			continue // nobody would run it here
+		case "Role":
+			lease := operatoroverrides.Name(client.ObjectKey{Namespace: namespace, Name: "cozystack-values"}, labels.SelectorFromSet(chosen(namespace)))
+			if err := nameLease(&o, lease); err != nil {
+				t.Fatal(err)
+			}
 		case "ClusterRoleBinding":
 			o.SetName(o.GetName() + "-" + namespace)
 		}
@@ -180,6 +189,26 @@ func (c *cluster) operatorConfig(t testing.TB, namespace string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// nameLease gives a Role the rights to the Lease of that name, as deploy.yaml tells to do with another
+// Secret or selector.
+func nameLease(role *unstructured.Unstructured, name string) error {
+	rules, _, err := unstructured.NestedSlice(role.Object, "rules")
+	if err != nil {
+		return err
+	}
+	for _, rule := range rules {
+		rule, _ := rule.(map[string]any)
+		resources, _, err := unstructured.NestedStringSlice(rule, "resources")
+		if err != nil {
+			return err
+		}
+		if names := rule["resourceNames"]; names != nil && slices.Equal(resources, []string{"leases"}) {
+			rule["resourceNames"] = []any{name}
+		}
+	}
+	return unstructured.SetNestedSlice(role.Object, rules, "rules")
 }
 
 // writeSecret gives the Secret with the table a text, or no key for it where that is empty.

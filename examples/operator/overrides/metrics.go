@@ -3,7 +3,11 @@
 package overrides
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,33 +25,76 @@ var tableFault = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Help: "1 for each of the first faults of the table of image overrides; no series while it is sound or missing.",
 }, []string{"entry", "field", "rule"})
 
-func init() { metrics.Registry.MustRegister(tableFault) }
+var undone = prometheus.NewCounter(prometheus.CounterOpts{
+	Name: "image_overrides_undone_total",
+	Help: "How often a table that was written to a release was found to be gone again.",
+})
+
+func init() { metrics.Registry.MustRegister(tableFault, undone) }
 
 func setFaults(faults []*imageoverrides.Error) {
 	tableFault.Reset()
 	for _, f := range faults {
-		tableFault.WithLabelValues(strconv.Itoa(f.Entry), f.Field, string(f.Rule)).Set(1)
+		tableFault.WithLabelValues(strconv.Itoa(f.Entry), fieldLabel(f.Field), string(f.Rule)).Set(1)
 	}
 }
 
-// carried counts releases by the hash of the table that they carry, "" for none.
+// What others may write is a label's value only in the form that it should have. All else is one value.
+const otherLabel = "other"
+
+var (
+	goodField = regexp.MustCompile(`^[A-Za-z]{0,32}$`)
+	goodHash  = regexp.MustCompile(`^[0-9a-f]{12}$`)
+)
+
+// fieldLabel is the field of a fault, which an entry may name as it likes.
+func fieldLabel(field string) string {
+	if goodField.MatchString(field) {
+		return field
+	}
+	return otherLabel
+}
+
+// hashLabel is the hash of the table that a release carries, "" for none. Whoever may write a release may write any
+// text into its marker.
+func hashLabel(list []helmv2.PostRenderer) string {
+	switch hash, ok := postrender.Hash(list); {
+	case !ok:
+		return ""
+	case goodHash.MatchString(hash):
+		return hash
+	}
+	return otherLabel
+}
+
+// maxTables is how many tables are told apart, those that most releases carry.
+const maxTables = 10
+
+// carried counts releases by the hash of the table that they carry, "" for none, and the rest as other.
 func carried(releases []helmv2.HelmRelease) map[string]int {
 	counts := make(map[string]int)
 	for i := range releases {
-		hash, _ := postrender.Hash(releases[i].Spec.PostRenderers)
-		counts[hash]++
+		counts[hashLabel(releases[i].Spec.PostRenderers)]++
+	}
+	hashes := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	hashes = slices.DeleteFunc(hashes, func(hash string) bool { return hash == "" || hash == otherLabel })
+	for _, hash := range hashes[min(maxTables, len(hashes)):] {
+		counts[otherLabel] += counts[hash]
+		delete(counts, hash)
 	}
 	return counts
 }
 
 // Carried is a metric, image_overrides_releases: how many releases carry which table. Each
-// replica has it, the one that leads and those that wait.
+// replica has it, the one that leads and those that wait. It has twelve series at most.
 type Carried struct {
 	Reader client.Reader // a cached one
 }
 
 var carriedDesc = prometheus.NewDesc("image_overrides_releases",
-	"How many releases carry the table with that hash, empty for none.", []string{"hash"}, nil)
+	"How many releases carry the table with that hash, empty for none; other for all but the ten most common.", []string{"hash"}, nil)
 
 // Describe implements [prometheus.Collector].
 func (c *Carried) Describe(ch chan<- *prometheus.Desc) { ch <- carriedDesc }

@@ -5,7 +5,6 @@ package overrides
 import (
 	"context"
 	"errors"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -13,9 +12,9 @@ import (
 	"github.com/cozystack/image-overrides/postrender"
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	"github.com/fluxcd/pkg/apis/kustomize"
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,6 +22,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
 // What needs no server. The rest is held against a real one, with the real Flux, in internal/e2e.
@@ -52,6 +52,69 @@ func schemeOf(t *testing.T) *runtime.Scheme {
 	return scheme
 }
 
+// clusterOf is an API server with these objects, which counts the generations of releases.
+func clusterOf(t *testing.T, objects ...client.Object) client.WithWatch {
+	written := func(ctx context.Context, c client.Client, obj client.Object) error {
+		release, ok := obj.(*helmv2.HelmRelease)
+		if !ok {
+			return nil
+		}
+		release.Generation++
+		return c.Update(ctx, release)
+	}
+	return fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
+			if err := c.Update(ctx, obj, opts...); err != nil {
+				return err
+			}
+			return written(ctx, c, obj)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			if err := c.Patch(ctx, obj, patch, opts...); err != nil {
+				return err
+			}
+			return written(ctx, c, obj)
+		},
+	}).Build()
+}
+
+// failing is an API server that has an answer of its own to every read.
+func failing(c client.WithWatch, err error) client.Client {
+	return interceptor.NewClient(c, interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return err
+		},
+	})
+}
+
+// newTable is the table of one tag for nginx.
+func newTable(t *testing.T, tag string) imageoverrides.Table {
+	t.Helper()
+	table, err := imageoverrides.New(imageoverrides.Override{Name: "nginx", NewTag: tag})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// get reads a release.
+func get(t *testing.T, c client.Client, name string) *helmv2.HelmRelease {
+	t.Helper()
+	release := &helmv2.HelmRelease{}
+	if err := c.Get(t.Context(), types.NamespacedName{Namespace: "default", Name: name}, release); err != nil {
+		t.Fatal(err)
+	}
+	return release
+}
+
+// equal fails where two structures differ.
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: -want +got\n%s", what, diff)
+	}
+}
+
 const good = `[{name: nginx, newTag: v2}]`
 
 // TestStates: what becomes of a release, and who is told what, in each state of the Secret.
@@ -61,24 +124,25 @@ func TestStates(t *testing.T) {
 		why    string
 		secret *corev1.Secret
 		hash   bool   // whether the release gets the table
-		event  string // how the Event starts
+		event  string // the Event; how its note starts where there are faults
 		faults int
 	}{
 		{"no Secret", nil, false, "", 0},
-		{"a table", secretOf(good), true, "Normal ImageOverridesRead 1 entries, hash ", 0},
-		{"an empty table", secretOf("[]"), false, "Normal ImageOverridesRead 0 entries, hash ", 0},
-		{"a faulty entry", secretOf(`[{name: nginx, newTag: v2}, {name: redis}]`), false, "Warning ImageOverridesBroken " + fault, 1},
-		{"an entry that Flux panics on", secretOf(`[{name: "[", newTag: v2}]`), false, `Warning ImageOverridesBroken overrides[0]: `, 1},
-		{"no YAML", secretOf("["), false, "Warning ImageOverridesBroken line ", 1},
-		{"no values.yaml", &corev1.Secret{ObjectMeta: secretOf("").ObjectMeta}, false, `Warning ImageOverridesBroken the Secret has no key "values.yaml"`, 1},
-		{"many faulty entries", secretOf("[" + strings.Repeat("{name: nginx}, ", 100) + "]"), false, "Warning ImageOverridesBroken _cluster.image-overrides[0]: ", 10},
+		{"a table", secretOf(good), true, "Normal ImageOverridesRead 1 entries, hash " + newTable(t, "v2").Hash(), 0},
+		{"an empty table", secretOf("[]"), false, "Normal ImageOverridesRead 0 entries, hash 4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945", 0},
+		{"a faulty entry", secretOf(`[{name: nginx, newTag: v2}, {name: redis}]`), false, fault, 1},
+		{"an entry that Flux panics on", secretOf(`[{name: "[", newTag: v2}]`), false, `_cluster.image-overrides[0]`, 1},
+		{"no YAML", secretOf("["), false, "line ", 1},
+		{"no values.yaml", &corev1.Secret{ObjectMeta: secretOf("").ObjectMeta}, false, `the Secret has no key "values.yaml"`, 1},
+		{"many faulty entries", secretOf("[" + strings.Repeat("{name: nginx}, ", 100) + "]"), false, "_cluster.image-overrides[0]: ", 10},
+		{"long faults", secretOf("[" + strings.Repeat("{name: "+strings.Repeat("x", 500)+"}, ", 20) + "]"), false, `_cluster.image-overrides[0]: "xxx`, 10},
 	} {
 		t.Run(test.why, func(t *testing.T) {
 			objects := []client.Object{releaseOf("a")}
 			if test.secret != nil {
 				objects = append(objects, test.secret)
 			}
-			c := fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(objects...).Build()
+			c := clusterOf(t, objects...)
 			recorder := events.NewFakeRecorder(10)
 			source := &Source{Reader: c, Secret: secretKey, Events: recorder}
 			r := &Releases{Client: c, Source: source}
@@ -88,123 +152,30 @@ func TestStates(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			var got helmv2.HelmRelease
-			if err := c.Get(t.Context(), key, &got); err != nil {
-				t.Fatal(err)
+			want := releaseOf("a").Spec.PostRenderers
+			if test.hash {
+				want = append(want, postrender.Renderer(newTable(t, "v2")))
 			}
-			if _, ok := postrender.Hash(got.Spec.PostRenderers); ok != test.hash {
-				t.Errorf("the release carries a table: %v, want %v", ok, test.hash)
-			}
-			if !reflect.DeepEqual(got.Spec.PostRenderers[:1], releaseOf("a").Spec.PostRenderers) {
-				t.Errorf("the release's own post-renderers are %+v", got.Spec.PostRenderers)
+			equal(t, "the release", get(t, c, "a").Spec.PostRenderers, want)
+			if test.faults > 0 {
+				_, err := imageoverrides.ParseSecret(test.secret.Data)
+				note := err.Error()
+				if len(note) > maxNote {
+					note = note[:maxNote-len("…")] + "…"
+				}
+				if !strings.HasPrefix(note, test.event) {
+					t.Errorf("the library says %q, want %q", note, test.event)
+				}
+				test.event = "Warning ImageOverridesBroken " + note
 			}
 			close(recorder.Events)
-			if event := <-recorder.Events; event == "" != (test.event == "") || !strings.HasPrefix(event, test.event) || len(event) > maxNote+100 {
-				t.Errorf("event %q, want %q", event, test.event)
-			}
+			equal(t, "the Event", <-recorder.Events, test.event)
 			if more := <-recorder.Events; more != "" {
 				t.Errorf("a second event: %q", more)
 			}
 			if n := testutil.CollectAndCount(tableFault); n != test.faults {
 				t.Errorf("%d faults in the metric, want %d", n, test.faults)
 			}
-
-			release := releaseOf("b")
-			err := (&Admission{source}).Default(t.Context(), release)
-			if test.faults == 0 {
-				if _, ok := postrender.Hash(release.Spec.PostRenderers); err != nil || ok != test.hash {
-					t.Errorf("the API server says %v, and the release carries a table: %v", err, ok)
-				}
-				return
-			}
-			_, message, _ := strings.Cut(test.event, "Broken ")
-			if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), message) || len(release.Spec.PostRenderers) > 1 {
-				t.Errorf("the API server says %v, want %q", err, message)
-			}
 		})
-	}
-}
-
-// TestConflict: an edit between reading and writing a release is kept, and the table comes in once the
-// cache has heard of it.
-func TestConflict(t *testing.T) {
-	c := fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(releaseOf("a"), secretOf(good)).Build()
-	stale := releaseOf("a")
-	key := client.ObjectKeyFromObject(stale)
-	if err := c.Get(t.Context(), key, stale); err != nil {
-		t.Fatal(err)
-	}
-	edited := stale.DeepCopy()
-	edited.Spec.PostRenderers = append(edited.Spec.PostRenderers, releaseOf("a").Spec.PostRenderers...)
-	if err := c.Update(t.Context(), edited); err != nil {
-		t.Fatal(err)
-	}
-
-	cache := &staleReader{c, stale}
-	r := &Releases{Client: cache, Source: &Source{Reader: c, Secret: secretKey}}
-	again, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
-	if err != nil || again.RequeueAfter == 0 {
-		t.Fatalf("%+v, %v: want to be asked again", again, err)
-	}
-	cache.release = edited
-	if again, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || again.RequeueAfter != 0 {
-		t.Fatalf("%+v, %v", again, err)
-	}
-	var got helmv2.HelmRelease
-	if err := c.Get(t.Context(), key, &got); err != nil {
-		t.Fatal(err)
-	}
-	if _, ok := postrender.Hash(got.Spec.PostRenderers); !ok || len(got.Spec.PostRenderers) != 3 {
-		t.Errorf("the release has %+v", got.Spec.PostRenderers)
-	}
-}
-
-// staleReader is a client whose cache knows one state of a release.
-type staleReader struct {
-	client.Client
-	release *helmv2.HelmRelease
-}
-
-func (s *staleReader) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
-	s.release.DeepCopyInto(obj.(*helmv2.HelmRelease))
-	return nil
-}
-
-// TestDeleted: a release that is being deleted is nobody's business.
-func TestDeleted(t *testing.T) {
-	release := releaseOf("a")
-	now := metav1.Now()
-	release.DeletionTimestamp, release.Finalizers = &now, []string{"finalizers.example.org/a"}
-	for _, table := range []string{good, "["} {
-		c := fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(release.DeepCopy(), secretOf(table)).Build()
-		source := &Source{Reader: c, Secret: secretKey}
-		if _, err := (&Releases{Client: c, Source: source}).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(release)}); err != nil {
-			t.Fatal(err)
-		}
-		var got helmv2.HelmRelease
-		if err := c.Get(t.Context(), client.ObjectKeyFromObject(release), &got); err != nil {
-			t.Fatal(err)
-		}
-		if err := (&Admission{source}).Default(t.Context(), &got); err != nil || !reflect.DeepEqual(got.Spec, release.Spec) {
-			t.Errorf("%s: %v, %+v", table, err, got.Spec)
-		}
-	}
-}
-
-// TestCarried: the metric of which releases carry which table.
-func TestCarried(t *testing.T) {
-	table, err := imageoverrides.New(imageoverrides.Override{Name: "nginx", NewTag: "v2"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, b, other := releaseOf("a"), releaseOf("b"), releaseOf("c")
-	postrender.Ensure(a, table)
-	postrender.Ensure(b, table)
-	c := fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(a, b, other).Build()
-	want := "# HELP image_overrides_releases How many releases carry the table with that hash, empty for none.\n" +
-		"# TYPE image_overrides_releases gauge\n" +
-		"image_overrides_releases{hash=\"\"} 1\nimage_overrides_releases{hash=\"" + table.Hash()[:12] + "\"} 2\n"
-	if err := testutil.CollectAndCompare(&Carried{Reader: c}, strings.NewReader(want)); err != nil {
-		t.Error(err)
 	}
 }

@@ -3,14 +3,18 @@
 package overrides
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/cozystack/image-overrides/imageoverrides"
 	"github.com/cozystack/image-overrides/postrender"
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,8 +30,16 @@ type Releases struct {
 	Client client.Client // reads from a cache that has the chosen releases only
 	Source *Source
 
+	// Owner is the name under which the fields are written; see [Name].
+	Owner string
+
 	// Concurrent is how many releases are worked on at a time.
 	Concurrent int
+
+	Events events.EventRecorder // nil for none
+
+	now    func() time.Time // nil: time.Now
+	memory memory
 }
 
 // SetupWithManager makes a manager run the controller. All releases are looked at when the
@@ -44,7 +56,7 @@ func (r *Releases) SetupWithManager(m ctrl.Manager) error {
 // say what they should carry.
 func (r *Releases) all(ctx context.Context, _ client.Object) []reconcile.Request {
 	table, err := r.Source.Table(ctx)
-	if len(faultsOf(err)) > 0 || err == nil && !table.Known() {
+	if len(imageoverrides.Faults(err)) > 0 || err == nil && !table.Known() {
 		return nil // told by the source
 	}
 	var releases helmv2.HelmReleaseList
@@ -63,15 +75,13 @@ func (r *Releases) all(ctx context.Context, _ client.Object) []reconcile.Request
 	return requests
 }
 
-// hears is how long the cache is given to hear of somebody else's write.
-const hears = 200 * time.Millisecond
-
 // Reconcile brings one release in step. Where somebody has written it since the cache heard of
-// it, it is read and merged again, a moment later. A release that is no longer chosen keeps
-// the table that it has.
+// it, it is read and merged again, a moment later, and later each time. Where somebody writes another table over this one
+// again and again, that is told, and this one is written less and less often. A release that is no longer chosen
+// keeps the table that it has.
 func (r *Releases) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	table, err := r.Source.Table(ctx)
-	if len(faultsOf(err)) > 0 {
+	if len(imageoverrides.Faults(err)) > 0 {
 		return ctrl.Result{}, nil // told by the source; the Secret's next change comes here again
 	}
 	if err != nil {
@@ -79,23 +89,78 @@ func (r *Releases) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	}
 	var release helmv2.HelmRelease
 	if err := r.Client.Get(ctx, req.NamespacedName, &release); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.memory.forget(req.NamespacedName)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	before := release.DeepCopy()
-	if !release.DeletionTimestamp.IsZero() || !postrender.Ensure(&release, table) {
+	if !release.DeletionTimestamp.IsZero() || !table.Known() {
 		return ctrl.Result{}, nil
 	}
+	if postrender.Carries(release.Spec.PostRenderers, table) {
+		again, ended := r.memory.inStep(&release, r.clock())
+		if ended {
+			log.FromContext(ctx).Info("the release has one table again")
+			tell(r.Events, &release, corev1.EventTypeNormal, "ImageOverridesSettled", writeAction, "nobody else writes a table of image overrides any more")
+		}
+		return ctrl.Result{RequeueAfter: again}, nil
+	}
+	wait, times := r.memory.before(&release, table, r.clock())
+	if times > 0 {
+		r.contested(ctx, &release, times, wait)
+	}
+	if wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+
+	before := release.DeepCopy()
+	postrender.Ensure(&release, table)
 	// The list of post-renderers is atomic: server-side apply would own all of it, the
 	// release's own included. The lock makes the API server refuse the patch if the release is
 	// not as it was read. The list is written whole, so keep helm-controller/api no older
 	// than the cluster's Flux: fields that it does not know would be lost.
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	err = r.Client.Patch(ctx, &release, patch, client.FieldOwner("image-overrides"))
-	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: hears}, nil
-	}
-	if client.IgnoreNotFound(err) != nil {
+	err = r.Client.Patch(ctx, &release, patch, client.FieldOwner(cmp.Or(r.Owner, "image-overrides")))
+	switch {
+	case err == nil:
+		r.memory.wrote(&release, table, r.clock())
+	case apierrors.IsConflict(err):
+		return ctrl.Result{RequeueAfter: r.memory.conflict(req.NamespacedName)}, nil
+	case !apierrors.IsNotFound(err):
 		return ctrl.Result{}, fmt.Errorf("post-renderers of %s: %w", req, err)
 	}
 	return ctrl.Result{}, nil
+}
+
+const writeAction = "WriteImageOverrides"
+
+// contested tells that the table which was written is gone from a release, for the so-manieth time in a row.
+func (r *Releases) contested(ctx context.Context, release *helmv2.HelmRelease, times int, wait time.Duration) {
+	undone.Inc()
+	now := hashLabel(release.Spec.PostRenderers)
+	log.FromContext(ctx).Info("somebody has written over the release's table", "times", times, "now", now, "wait", wait.String())
+	if times < 2 {
+		return // it may be a slip
+	}
+	if now == "" {
+		now = "none"
+	}
+	tell(r.Events, release, corev1.EventTypeWarning, "ImageOverridesContested", writeAction, fmt.Sprintf(
+		"somebody has written over the table of image overrides %d times in a row, now with %s; each time is an upgrade. "+
+			"It is written again in %s. Find the other writer in metadata.managedFields", times, now, wait))
+}
+
+func (r *Releases) clock() time.Time {
+	if r.now == nil {
+		return time.Now()
+	}
+	return r.now()
+}
+
+// Contested is a metric, image_overrides_contested_releases.
+func (r *Releases) Contested() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "image_overrides_contested_releases",
+		Help: "How many releases have another writer with another table, as far as the leading replica knows.",
+	}, func() float64 { return float64(r.memory.contested(r.clock())) })
 }

@@ -4,9 +4,7 @@ package overrides
 
 import (
 	"context"
-	"errors"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
@@ -32,7 +30,7 @@ type Source struct {
 
 // Table returns the table as the Secret has it now, or as it was read when the Secret changed
 // last. It is the unknown one while there is no Secret, and with every error: one of
-// the API, or [*imageoverrides.Error]s, the faults of a broken table.
+// the API, or the faults of a broken table, which [imageoverrides.Faults] lists.
 func (s *Source) Table(ctx context.Context) (imageoverrides.Table, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +52,7 @@ func (s *Source) Table(ctx context.Context) (imageoverrides.Table, error) {
 		log.FromContext(ctx).Info("there is no Secret with image overrides, no release is changed", "secret", s.Secret)
 		setFaults(nil)
 	} else {
-		s.table, s.err = read(secret.Data)
+		s.table, s.err = imageoverrides.ParseSecret(secret.Data)
 		s.report(ctx, &secret, last)
 	}
 	return s.table, s.err
@@ -63,65 +61,27 @@ func (s *Source) Table(ctx context.Context) (imageoverrides.Table, error) {
 // missing is no resource version.
 const missing = "missing"
 
-// read reads a table that Flux can work with.
-func read(data map[string][]byte) (imageoverrides.Table, error) {
-	table, err := imageoverrides.ParseSecret(data)
-	if err == nil {
-		err = table.Strict()
-	}
-	if err != nil {
-		return imageoverrides.Table{}, err
-	}
-	return table, nil
-}
-
 // report tells the state of the table to those who can mend it. The Secret holds other things
 // too, whose changes are no event.
 func (s *Source) report(ctx context.Context, secret *corev1.Secret, last imageoverrides.Table) {
 	logger := log.FromContext(ctx).WithValues("secret", s.Secret)
-	faults := faultsOf(s.err)
+	faults := imageoverrides.Faults(s.err)
 	faults = faults[:min(len(faults), maxFaults)]
 	setFaults(faults)
 	if s.err == nil {
 		logger.Info("the table of image overrides was read", "hash", s.table.Hash(), "entries", s.table.Len())
 		if s.table.Hash() != last.Hash() {
-			s.event(secret, corev1.EventTypeNormal, "ImageOverridesRead", strconv.Itoa(s.table.Len())+" entries, hash "+s.table.Hash())
+			tell(s.Events, secret, corev1.EventTypeNormal, "ImageOverridesRead", readAction, strconv.Itoa(s.table.Len())+" entries, hash "+s.table.Hash())
 		}
 		return
 	}
 	for _, f := range faults {
-		logger.Error(f, "the table of image overrides is broken, no release is changed", "entry", f.Entry, "field", f.Field, "rule", f.Rule)
+		logger.Error(f, "the table of image overrides is broken, no release is changed", "entry", f.Entry, "field", fieldLabel(f.Field), "rule", f.Rule)
 	}
-	s.event(secret, corev1.EventTypeWarning, "ImageOverridesBroken", s.err.Error())
+	tell(s.Events, secret, corev1.EventTypeWarning, "ImageOverridesBroken", readAction, s.err.Error())
 }
 
 // maxFaults keeps a table that is broken all over from a line and a series for each entry.
 const maxFaults = 10
 
-// maxNote is how long the note of an Event may be.
-const maxNote = 1024
-
-func (s *Source) event(secret *corev1.Secret, kind, reason, note string) {
-	if s.Events == nil {
-		return
-	}
-	if len(note) > maxNote {
-		const more = "…"
-		note = strings.ToValidUTF8(note[:maxNote-len(more)], "") + more
-	}
-	s.Events.Eventf(secret, nil, kind, reason, "ReadImageOverrides", "%s", note)
-}
-
-// faultsOf returns the faults that an error of the library holds.
-func faultsOf(err error) []*imageoverrides.Error {
-	var list []*imageoverrides.Error
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
-			var f *imageoverrides.Error
-			if errors.As(e, &f) {
-				list = append(list, f)
-			}
-		}
-	}
-	return list
-}
+const readAction = "ReadImageOverrides"
