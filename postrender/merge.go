@@ -95,7 +95,8 @@ func Adopt(existing []helmv2.PostRenderer, t imageoverrides.Table) []helmv2.Post
 // patches that somebody wrote into its table's renderer: who wants them has them in own. What live
 // carries of a table is its last marked renderer, with the images that this has, and it is placed
 // as Merge places a table, so that own may be a list that carries one too. Where live carries none,
-// that of own stays.
+// that of own stays. A table without a marker, of code from before there was one, is not seen in
+// live.
 //
 // The result shares nothing with live, which may be one of a cache, and with own what Merge's
 // shares. No renderer at all gives nil.

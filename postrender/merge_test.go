@@ -146,6 +146,7 @@ func TestCompose(t *testing.T) {
 		{"a marker without a table", list{patch("own")}, list{odd}, unknown, list{patch("own"), odd}},
 		{"the live table's images by hand, last", list{patch("own"), byHand(older)}, list{Renderer(older)}, unknown, list{patch("own"), Renderer(older)}},
 		{"another table's images by hand, last", list{patch("own"), byHand(table)}, list{Renderer(older)}, unknown, list{patch("own"), byHand(table), Renderer(older)}},
+		{"a live table without a marker", list{patch("own")}, list{patch("own"), byHand(older)}, unknown, list{patch("own")}},
 		{"no images, last", list{{Kustomize: &helmv2.Kustomize{}}}, list{odd}, unknown, list{{Kustomize: &helmv2.Kustomize{}}, odd}},
 	} {
 		t.Run(test.why, func(t *testing.T) { same(t, "composed", Compose(test.own, test.live, test.table), test.want) })

@@ -102,6 +102,39 @@ func TestDeleted(t *testing.T) {
 	}
 }
 
+// TestAll: who is looked at when the Secret has changed.
+func TestAll(t *testing.T) {
+	boom := apierrors.NewInternalError(errors.New("boom"))
+	for why, test := range map[string]struct {
+		table string
+		want  []string
+	}{
+		"a table":        {good, []string{"default/a", "default/b"}},
+		"an empty table": {"[]", []string{"default/a", "default/b"}},
+		"a broken table": {"[", nil},
+	} {
+		secret := secretOf(test.table)
+		c := clusterOf(t, releaseOf("a"), releaseOf("b"), secret)
+		all := func(c client.Client, source client.Reader) (names []string) {
+			r := &Releases{Client: c, Source: &Source{Reader: source, Secret: secretKey}}
+			for _, req := range r.all(t.Context(), secret) {
+				names = append(names, req.String())
+			}
+			return names
+		}
+		equal(t, why, all(c, c), test.want)
+		equal(t, why+", and the Secret cannot be read", all(c, failing(c, boom)), []string(nil))
+		unlisted := interceptor.NewClient(c, interceptor.Funcs{
+			List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return boom },
+		})
+		equal(t, why+", and the releases cannot be listed", all(unlisted, c), []string(nil))
+		if err := c.Delete(t.Context(), secret); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, why+", and the Secret is gone", all(c, c), []string(nil))
+	}
+}
+
 // TestUnreadable: while the API server does not answer, a release is asked for again, and is not written.
 func TestUnreadable(t *testing.T) {
 	boom := apierrors.NewInternalError(errors.New("boom"))
@@ -244,6 +277,8 @@ func TestContested(t *testing.T) {
 				t.Errorf("looks again after %s", again)
 			}
 			equal(t, "Events at the end", noted(recorder), []string{"Normal ImageOverridesSettled nobody else writes a table of image overrides any more"})
+			look(t, r, "a")
+			equal(t, "Events after the end", noted(recorder), []string(nil))
 			// And begins again, as at first.
 			rival(t, c, other.table)
 			if again := look(t, r, "a"); again != 0 {
@@ -266,6 +301,49 @@ func TestRare(t *testing.T) {
 		rival(t, c, newTable(t, "v3"))
 		if again := look(t, r, "a"); again != 0 || !postrender.Carries(get(t, c, "a").Spec.PostRenderers, newTable(t, "v2")) {
 			t.Errorf("waits %s", again)
+		}
+	}
+}
+
+// TestContestedEmpty: an empty table, which takes tables out, is contested by one that comes back.
+func TestContestedEmpty(t *testing.T) {
+	c := clusterOf(t, releaseOf("a"), secretOf("[]"))
+	now := time.Unix(0, 0)
+	r := &Releases{Client: c, Source: &Source{Reader: c, Secret: secretKey}, now: func() time.Time { return now }}
+	var waits []time.Duration
+	for range 4 {
+		rival(t, c, newTable(t, "v3"))
+		wait := look(t, r, "a")
+		waits = append(waits, wait)
+		now = now.Add(wait)
+		look(t, r, "a")
+		equal(t, "the release", get(t, c, "a").Spec.PostRenderers, releaseOf("a").Spec.PostRenderers)
+	}
+	equal(t, "waits", waits, []time.Duration{0, 0, firstWait, 2 * firstWait}) // there was one before
+}
+
+// TestForgotten: of a release that is gone, or not chosen any more, nothing is kept.
+func TestForgotten(t *testing.T) {
+	c := clusterOf(t, releaseOf("a"), secretOf(good))
+	stale := get(t, c, "a")
+	cache := &staleReader{c, stale}
+	r := &Releases{Client: c, Source: &Source{Reader: c, Secret: secretKey}}
+	look(t, r, "a")
+	r.Client = cache
+	look(t, r, "a") // a conflict
+	equal(t, "what is kept", []int{len(r.memory.releases), len(r.memory.refused)}, []int{1, 1})
+	r.Client = c
+	if err := c.Delete(t.Context(), get(t, c, "a")); err != nil {
+		t.Fatal(err)
+	}
+	look(t, r, "a")
+	equal(t, "what is kept", []int{len(r.memory.releases), len(r.memory.refused)}, []int{0, 0})
+}
+
+func TestBackoff(t *testing.T) {
+	for n, want := range map[int]time.Duration{-1: 0, 0: 0, 1: 3, 2: 6, 3: 12, 4: 20, 5: 20, 64: 20, 1_000_000_000: 20} {
+		if got := backoff(n, 3, 20); got != want {
+			t.Errorf("%d times: %d, want %d", n, got, want)
 		}
 	}
 }
