@@ -25,17 +25,18 @@ type Admission struct {
 	Carriers []types.NamespacedName
 }
 
-// Default gives the release the table's post-renderer, or refuses it while the table is broken, with
-// the messages of the faulty entries. While there is no Secret, the release gets the table that the live one carries, so that
-// who writes it anew does not take the table out, and so does a carrier while the table is broken or cannot be read. To take the table out for
-// good, write an empty one.
+// Default gives the release the table's post-renderer, or refuses it while the table is broken,
+// with the messages of the faulty entries. While there is no Secret, the release gets the table
+// that the live one carries, so that who writes it anew does not take the table out, and so does a
+// carrier while the table is broken or cannot be read. To take the table out for good, write an
+// empty one.
 //
 // The live release is the one that is to be replaced, as an update has it (the OldObject of an
-// AdmissionRequest); nil for one that is created. It is not changed, and may be one of a cache. A release that is being
-// deleted stays as it is.
+// AdmissionRequest); nil for one that is created. It is not changed, and may be one of a cache. A
+// release that is being deleted stays as it is.
 //
-// Default is for whoever writes the spec of releases; as a webhook for all writes it would keep Flux from its
-// own, of metadata, while the table is broken.
+// Default is for whoever writes the spec of releases; as a webhook for all writes it would keep
+// Flux from its own, of metadata, while the table is broken.
 func (a *Admission) Default(ctx context.Context, release, live *helmv2.HelmRelease) error {
 	if !release.DeletionTimestamp.IsZero() {
 		return nil

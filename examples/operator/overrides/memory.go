@@ -20,14 +20,14 @@ const (
 	hearsLast = time.Minute
 )
 
-// Two writers with two tables and one release would replace each other's for ever, at an upgrade each
-// time. So what was written over is written again at once, as it may be a slip, then after
-// patience, and then after twice as long each time, up to longest.
+// Two writers with two tables and one release would replace each other's for ever, at an upgrade
+// each time. So what was written over is written again at once, as it may be a slip, the next time
+// after firstWait, and then after twice as long each time, up to longest.
 const (
 	firstWait = 5 * time.Second
 	longest   = time.Hour
-	// calm is how long a table has to stand until nobody contests it: the other writer may wait for as long as
-	// this one does.
+	// calm is how long a table has to stand until nobody contests it: the other writer may wait for as
+	// long as this one does.
 	calm = 2 * longest
 )
 
@@ -100,8 +100,9 @@ func (m *memory) forget(key types.NamespacedName) {
 	delete(m.refused, key)
 }
 
-// before is asked before a release is written that does not carry the table. It returns how long to wait, and, where the table that
-// was written last is found to be gone for the first time since, how often that was so; otherwise 0.
+// before is asked before a release is written that does not carry the table. It returns how long to
+// wait, and, where the table that was written last is found to be gone for the first time since,
+// how often that was so; otherwise 0.
 func (m *memory) before(release *helmv2.HelmRelease, table imageoverrides.Table, now time.Time) (wait time.Duration, times int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

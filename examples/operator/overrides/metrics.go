@@ -55,8 +55,8 @@ func fieldLabel(field string) string {
 	return otherLabel
 }
 
-// hashLabel is the hash of the table that a release carries, "" for none. Whoever may write a release may write any
-// text into its marker.
+// hashLabel is the hash of the table that a release carries, "" for none. Whoever may write a
+// release may write any text into its marker.
 func hashLabel(list []helmv2.PostRenderer) string {
 	switch hash, ok := postrender.Hash(list); {
 	case !ok:

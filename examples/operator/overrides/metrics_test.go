@@ -34,8 +34,8 @@ func TestCarried(t *testing.T) {
 	}
 }
 
-// TestCarriedBounded: whatever the writers of releases put into their markers, the series stay few, and their labels
-// are hashes.
+// TestCarriedBounded: whatever the writers of releases put into their markers, the series stay few,
+// and their labels are hashes.
 func TestCarriedBounded(t *testing.T) {
 	marked := func(tag string) helmv2.PostRenderer {
 		return helmv2.PostRenderer{Kustomize: &helmv2.Kustomize{Images: []kustomize.Image{{Name: postrender.Marker, NewTag: tag}}}}

@@ -20,7 +20,8 @@ func nameOf(t *testing.T, namespace, name, selector string) string {
 	return Name(types.NamespacedName{Namespace: namespace, Name: name}, chosen)
 }
 
-// TestName: operators with other flags have other names, all of them DNS labels, and the same flags the same.
+// TestName: operators with other flags have other names, all of them DNS labels, and the same flags
+// the same.
 func TestName(t *testing.T) {
 	if got := nameOf(t, "cozy-system", "cozystack-values", ""); got != "image-overrides" {
 		t.Errorf("the default flags: %s", got)

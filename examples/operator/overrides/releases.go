@@ -75,10 +75,10 @@ func (r *Releases) all(ctx context.Context, _ client.Object) []reconcile.Request
 	return requests
 }
 
-// Reconcile brings one release in step. Where somebody has written it since the cache heard of
-// it, it is read and merged again, a moment later, and later each time. Where somebody writes another table over this one
-// again and again, that is told, and this one is written less and less often. A release that is no longer chosen
-// keeps the table that it has.
+// Reconcile brings one release in step. Where somebody has written it since the cache heard of it,
+// it is read and merged again, a moment later, and later each time. Where somebody writes another
+// table over this one again and again, that is told, and this one is written less and less often. A
+// release that is no longer chosen keeps the table that it has.
 func (r *Releases) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	table, err := r.Source.Table(ctx)
 	if len(imageoverrides.Faults(err)) > 0 {
@@ -134,7 +134,8 @@ func (r *Releases) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 
 const writeAction = "WriteImageOverrides"
 
-// contested tells that the table which was written is gone from a release, for the so-manieth time in a row.
+// contested tells that the table which was written is gone from a release, for the so-manieth time
+// in a row.
 func (r *Releases) contested(ctx context.Context, release *helmv2.HelmRelease, times int, wait time.Duration) {
 	undone.Inc()
 	now := hashLabel(release.Spec.PostRenderers)
