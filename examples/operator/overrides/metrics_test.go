@@ -68,6 +68,19 @@ func TestCarriedBounded(t *testing.T) {
 	}
 }
 
+func TestHashLabel(t *testing.T) {
+	for tag, want := range map[string]string{"0123456789ab": "0123456789ab", "": otherLabel, "0123456789a": otherLabel, "0123456789abc": otherLabel,
+		"x0123456789ab": otherLabel, "0123456789ab\n": otherLabel, "0123456789aB": otherLabel, "0123456789ag": otherLabel} {
+		list := []helmv2.PostRenderer{{Kustomize: &helmv2.Kustomize{Images: []kustomize.Image{{Name: postrender.Marker, NewTag: tag}}}}}
+		if got := hashLabel(list); got != want {
+			t.Errorf("%q: %q, want %q", tag, got, want)
+		}
+	}
+	if got := hashLabel(nil); got != "" {
+		t.Errorf("none: %q", got)
+	}
+}
+
 // TestFaults: the metric of a broken table, whatever an entry's fields are called.
 func TestFaults(t *testing.T) {
 	const help = "# HELP image_overrides_table_fault 1 for each of the first faults of the table of image overrides; no series while it is sound or missing.\n" +

@@ -157,6 +157,19 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
+// TestGone: a release that is deleted between reading and writing is no error.
+func TestGone(t *testing.T) {
+	c := clusterOf(t, releaseOf("a"), secretOf(good))
+	gone := interceptor.NewClient(c, interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return apierrors.NewNotFound(helmv2.GroupVersion.WithResource("helmreleases").GroupResource(), "a")
+		},
+	})
+	if again := look(t, &Releases{Client: gone, Source: &Source{Reader: c, Secret: secretKey}}, "a"); again != 0 {
+		t.Errorf("looks again after %s", again)
+	}
+}
+
 // TestOwner: the fields are written under the operator's name.
 func TestOwner(t *testing.T) {
 	c := clusterOf(t, releaseOf("a"), secretOf(good))
@@ -379,6 +392,13 @@ func TestContestedNewTable(t *testing.T) {
 	rival(t, c, newTable(t, "v4"))
 	if again := look(t, r, "a"); again != calm {
 		t.Errorf("looks again after %s", again)
+	}
+	// While there is no Secret, nothing is in step and nothing is not.
+	if err := c.Delete(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	if again := look(t, r, "a"); again != 0 {
+		t.Errorf("without a Secret looks again after %s", again)
 	}
 }
 
