@@ -27,7 +27,7 @@ func base64Text(text string) string { return base64.StdEncoding.EncodeToString([
 func TestCheck(t *testing.T) {
 	fits := "overrides: 1 entry, hash " + oneHash + "\n"
 	inSecret := "_cluster.image-overrides: 1 entry, hash " + oneHash + "\n"
-	const expected = "; expected the platform chart's values, a list of entries, or a manifest of kind Secret\n"
+	const expected = "; expected the platform chart's values, a list of entries, or a manifest of kind Secret, ConfigMap, HelmRelease or Package that has them\n"
 	f := func(text string) map[string]string { return map[string]string{"f": text} }
 	calls(t, []call{
 		{why: "plain list", files: f(one), args: "check f", stdout: "f: " + fits},
@@ -38,12 +38,10 @@ func TestCheck(t *testing.T) {
 		{why: "Secret, stringData", files: f(secretText("stringData", "|\n    "+strings.ReplaceAll(oneSecret, "\n", "\n    "))), args: "check f", stdout: "f: " + inSecret},
 		{why: "Secret, data", files: f(secretText("data", base64Text(oneSecret))), args: "check f", stdout: "f: " + inSecret},
 		{why: "Secret, JSON", stdin: `{"apiVersion":"v1","kind":"Secret","data":{"values.yaml":"` + base64Text(oneSecret) + `"}}`, args: "check -", stdout: "<stdin>: " + inSecret},
-		{why: "Secret: stringData counts more than data", files: f(secretText("data", base64Text("_cluster: 5")) + "stringData:\n  values.yaml: \"\"\n"), args: "check f",
+		{why: "Secret: stringData counts more than data", files: f(secretText("data", base64Text("_cluster: 5")) + "stringData:\n  values.yaml: \"_cluster: {}\"\n"), args: "check f",
 			stdout: "f: _cluster.image-overrides: the table is empty, hash " + emptyHash + "\n"},
 		{why: "the Secret's text alone", files: f(oneSecret), args: "check f", stdout: "f: " + inSecret},
 
-		{why: "values without a table", files: f("registries:\n  mirrors: {}\n"), args: "check f", stdout: "f: registries.imageOverrides: the table is empty, hash " + emptyHash + "\n"},
-		{why: "values that are only a comment", files: f("# nothing set\n"), args: "check f", stdout: "f: overrides: the table is empty, hash " + emptyHash + "\n"},
 		{why: "empty list", files: f("[]\n"), args: "check f", stdout: "f: overrides: the table is empty, hash " + emptyHash + "\n"},
 
 		{why: "warning: status 0, and the summary", stdin: "- {name: quay.io/a/b, newName: quay.io/a/b}\n", args: "check -",

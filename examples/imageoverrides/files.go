@@ -5,12 +5,10 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 )
 
@@ -19,14 +17,14 @@ func named(file string) string {
 	if file == "-" {
 		return "<stdin>"
 	}
-	return file
+	return shown(file)
 }
 
 // open opens a file for reading, - being standard input. The error names the file, and
 // so does every error of reading it.
 func (s streams) open(file string) (io.ReadCloser, error) {
 	if file == "-" {
-		return io.NopCloser(reader{s.stdin, named(file)}), nil
+		return io.NopCloser(reader{s.stdin, file}), nil
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -34,7 +32,7 @@ func (s streams) open(file string) (io.ReadCloser, error) {
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		f.Close()
-		return nil, fmt.Errorf("%s: is a directory; name the files in it", file)
+		return nil, fmt.Errorf("%s: is a directory; name the files in it", named(file))
 	}
 	return struct {
 		io.Reader
@@ -57,16 +55,17 @@ func (r reader) Read(p []byte) (int, error) {
 }
 
 // fileError puts the file's name as it was given before the reason.
-func fileError(file string, err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		err = path.Err
+func fileError(file string, err error) error { return fmt.Errorf("%s: %w", named(file), reason(err)) }
+
+// reason is an error without the name of a file and what was done to it.
+func reason(err error) error {
+	switch e := err.(type) {
+	case *fs.PathError:
+		return e.Err
+	case *os.LinkError:
+		return e.Err
 	}
-	var link *os.LinkError
-	if errors.As(err, &link) {
-		err = link.Err
-	}
-	return fmt.Errorf("%s: %w", file, err)
+	return err
 }
 
 // twice reports whether standard input is asked for by the table and by the manifests.
@@ -84,9 +83,6 @@ func (o *output) Write(b []byte) (int, error) {
 	n, err := o.w.Write(b)
 	if n > 0 {
 		o.last = b[n-1]
-	}
-	if err != nil {
-		err = fileError("<stdout>", err)
 	}
 	return n, err
 }
@@ -118,47 +114,4 @@ func (o *output) join(next *bufio.Reader) error {
 	}
 	_, err := o.Write(between)
 	return err
-}
-
-// replace gives a file new content, through a temporary file beside it and a rename, so that
-// nobody sees half of it. The file keeps its mode, but not its owner or other
-// hard links. A symbolic link stays, and the file that it leads to is replaced. After an error
-// the file is as it was.
-func replace(file string, content []byte) (err error) {
-	file, err = filepath.EvalSymlinks(file)
-	if err != nil {
-		return err
-	}
-	// A rename asks for leave to write to the folder only.
-	f, err := os.OpenFile(file, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	info, err := f.Stat()
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	temp, err := os.CreateTemp(filepath.Dir(file), ".imageoverrides-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			temp.Close()
-			os.Remove(temp.Name())
-		}
-	}()
-	if _, err := temp.Write(content); err != nil {
-		return err
-	}
-	if err := temp.Chmod(info.Mode().Perm()); err != nil {
-		return err
-	}
-	if err := temp.Sync(); err != nil {
-		return err
-	}
-	if err := temp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), file)
 }

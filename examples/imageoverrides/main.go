@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 const usage = `usage: imageoverrides COMMAND [FLAGS] [FILE...]
@@ -58,15 +59,30 @@ A table is read, from a file or from standard input (-), out of one of:
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// streams is what a command reads and writes besides files.
+// streams is what a command reads and writes besides files. The writers remember their first
+// error, so that nobody else needs to look.
 type streams struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	out            *sink // stdout
 }
 
 // run runs the command with its arguments, and returns its exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	s := streams{stdin, stdout, stderr}
+	out, errs := &sink{w: stdout, name: "<stdout>"}, &sink{w: stderr, name: "<stderr>"}
+	s := streams{stdin, out, errs, out}
+	status := s.command(args)
+	if out.err != nil {
+		status = max(status, s.fail(out.err))
+	}
+	if errs.err != nil {
+		status = max(status, 1)
+	}
+	return status
+}
+
+// command runs the command that the first argument names.
+func (s streams) command(args []string) int {
 	if len(args) == 0 {
 		return s.misuse("imageoverrides", usage, "no command")
 	}
@@ -82,7 +98,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case "vendor":
 		return s.vendor(args[1:])
 	case "-h", "-help", "--help":
-		fmt.Fprint(stdout, usage)
+		fmt.Fprint(s.stdout, usage)
 		return 0
 	}
 	return s.misuse("imageoverrides", usage, fmt.Sprintf("unknown command %q", args[0]))
@@ -90,13 +106,33 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // misuse tells what is wrong with the arguments, and how they should be.
 func (s streams) misuse(command, usage, reason string) int {
-	fmt.Fprintf(s.stderr, "%s: %s\n\n%s", command, reason, usage)
+	say(s.stderr, command+": "+reason)
+	fmt.Fprint(s.stderr, "\n"+usage)
 	return 2
 }
 
-// fail tells an error.
+// fail tells an error, each fault of a table in a line of its own. An error of standard output is told
+// once, whoever meets it.
 func (s streams) fail(err error) int {
-	fmt.Fprintln(s.stderr, err)
+	if s.out.err != nil && errors.Is(err, s.out.err) {
+		if s.out.told {
+			return 1
+		}
+		s.out.told = true
+	}
+	var found faults
+	var many interface{ Unwrap() []error }
+	switch {
+	case errors.As(err, &found):
+	case errors.As(err, &many):
+		before, _ := strings.CutSuffix(err.Error(), many.(error).Error())
+		for _, e := range many.Unwrap() {
+			found = append(found, before+e.Error())
+		}
+	default:
+		found = faults{err.Error()}
+	}
+	found.say(s.stderr)
 	return 1
 }
 

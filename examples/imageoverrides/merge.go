@@ -74,24 +74,47 @@ func (s streams) merge(args []string) int {
 	var total merged
 	for _, file := range files {
 		m, err := s.mergeTo(out, file, src.table)
-		for _, c := range m.changes {
-			fmt.Fprintf(s.stderr, "%s:%s\n", named(file), c)
+		for _, line := range m.lines {
+			say(s.stderr, named(file)+":"+line)
 		}
 		if err != nil {
 			return s.fail(err)
 		}
-		total.documents += m.documents
-		total.releases += m.releases
-		total.changes = append(total.changes, m.changes...)
+		total.add(m)
 	}
-	fmt.Fprintf(s.stderr, "%s, %s, %d changed\n", count(total.documents, "document"), count(total.releases, "release"), len(total.changes))
+	say(s.stderr, total.String())
 	return 0
 }
 
+// leftAlone is said of a patch.
+const leftAlone = "left alone: a patch of another release, for it names no chart (spec.chart or spec.chartRef)"
+
 // merged says what was done to a file.
 type merged struct {
-	documents, releases int
-	changes             []string // the releases that changed, in order
+	documents, releases, changed int
+	left, inside                 int      // releases that were left alone, and those inside other objects
+	lines                        []string // what happened, in order
+}
+
+func (m *merged) add(more merged) {
+	m.documents += more.documents
+	m.releases += more.releases
+	m.changed += more.changed
+	m.left += more.left
+	m.inside += more.inside
+	m.lines = append(m.lines, more.lines...)
+}
+
+// String gives the totals.
+func (m *merged) String() string {
+	text := fmt.Sprintf("%s, %s, %d changed", count(m.documents, "document"), count(m.releases, "release"), m.changed)
+	if m.left > 0 {
+		text += fmt.Sprintf(", %d left alone", m.left)
+	}
+	if m.inside > 0 {
+		text += fmt.Sprintf(", %d not reached", m.inside)
+	}
+	return text
 }
 
 // mergeTo copies a file to the output, document by document.
@@ -111,7 +134,7 @@ func (s streams) mergeTo(out *output, file string, t imageoverrides.Table) (m me
 		case err == io.EOF:
 			return m, nil
 		case err == document.ErrLimit:
-			return m, fmt.Errorf("%s:%d:1: a document of more than %d bytes", named(file), pieces.Line(), imageoverrides.MaxDocument)
+			return m, tooLong(named(file), pieces.Line())
 		case err != nil:
 			return m, err
 		}
@@ -131,23 +154,36 @@ func (m *merged) piece(p document.Piece, t imageoverrides.Table) ([]byte, error)
 	if document.Blank(p.Bytes) {
 		return p.Bytes, nil
 	}
+	lines := document.NewLines(p.Bytes)
 	at := func(offset int) string {
-		line, column := document.NewLines(p.Bytes).Position(p.Body + offset)
+		line, column := lines.Position(p.Body + offset)
 		return fmt.Sprintf("%d:%d", p.Line-1+line, column)
 	}
-	text, err := document.Parse(p.Bytes[p.Body:])
+	body := p.Bytes[p.Body:]
+	text, err := document.Parse(body)
 	if err != nil {
 		var syntax *document.SyntaxError
-		if errors.As(err, &syntax) {
-			return nil, fmt.Errorf("%s: %s", at(syntax.Offset), syntax.Reason)
+		if !errors.As(err, &syntax) {
+			return nil, err
 		}
-		return nil, err
+		if action, ok := action(body); ok && action <= syntax.Offset {
+			return nil, fmt.Errorf("%s: %s", at(action), notRendered)
+		}
+		return nil, fmt.Errorf("%s: %s", at(syntax.Offset), syntax.Reason)
 	}
+	if action, ok := parsedAction(text); ok {
+		return nil, fmt.Errorf("%s: %s", at(action), notRendered)
+	}
+	here := merged{documents: len(text.Roots)}
 	releases := findReleases(text)
 	var edits []edit
-	var changes []string
 	for _, r := range releases {
 		where := at(r.offset()) + ": " + r.name()
+		if r.isPatch() {
+			here.left++
+			here.lines = append(here.lines, where+": "+leftAlone)
+			continue
+		}
 		if err := r.read(); err != nil {
 			return nil, fmt.Errorf("%s: %w", where, err)
 		}
@@ -155,12 +191,17 @@ func (m *merged) piece(p document.Piece, t imageoverrides.Table) ([]byte, error)
 		if r.unchanged() {
 			continue
 		}
+		if r.sops != nil {
+			key, _ := text.Offset(r.sops)
+			return nil, fmt.Errorf("%s: %s: %s", at(key), r.name(), signed)
+		}
 		e, err := r.edits()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", where, err)
 		}
 		edits = append(edits, e...)
-		changes = append(changes, where+": "+r.change())
+		here.changed++
+		here.lines = append(here.lines, where+": "+r.change())
 	}
 	out := p.Bytes
 	if edits != nil {
@@ -174,8 +215,12 @@ func (m *merged) piece(p document.Piece, t imageoverrides.Table) ([]byte, error)
 		}
 		out = append(out[:p.Body:p.Body], body...)
 	}
-	m.documents += len(text.Roots)
-	m.releases += len(releases)
-	m.changes = append(m.changes, changes...)
+	for _, u := range unreached(text, releases) {
+		offset, _ := text.Offset(u.node)
+		here.inside++
+		here.lines = append(here.lines, at(offset)+": "+u.what+": not reached")
+	}
+	here.releases = len(releases)
+	m.add(here)
 	return out, nil
 }

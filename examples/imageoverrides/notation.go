@@ -38,12 +38,13 @@ func (r *release) lines(at, indent int, text string) edit {
 // than indent: no text in a value can be.
 func (r *release) linesEnd(n *yaml.Node, end, indent int) int {
 	text := r.text.Bytes
+	blank := endsBlank(n)
 	for end > 0 {
 		start := bytes.LastIndexByte(text[:end-1], '\n') + 1
 		line := strings.TrimRight(string(text[start:end]), " \t\r\n")
 		content := strings.TrimLeft(line, " ")
 		switch {
-		case content == "" && !endsBlank(n):
+		case content == "" && !blank:
 		case strings.HasPrefix(content, "#") && len(line)-len(content) < indent:
 		case strings.HasPrefix(line, "..."): // the end of a document
 		default:
@@ -71,9 +72,9 @@ func (r *release) indent(key *yaml.Node) (int, bool) {
 }
 
 // flow finds a list in brackets or a map in braces. ok is false for another node.
-func (r *release) flow(n *yaml.Node) (start, end int, ok bool) {
-	text := r.text.Bytes
-	start, ok = r.text.Offset(n)
+func flow(t *document.Text, n *yaml.Node) (start, end int, ok bool) {
+	text := t.Bytes
+	start, ok = t.Offset(n)
 	if !ok || start == len(text) || text[start] != '[' && text[start] != '{' {
 		return 0, 0, false
 	}

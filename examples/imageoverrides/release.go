@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,17 +16,20 @@ import (
 	"github.com/fluxcd/pkg/apis/kustomize"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/cozystack/image-overrides/imageoverrides"
 	"github.com/cozystack/image-overrides/internal/document"
 	"github.com/cozystack/image-overrides/postrender"
 )
+
+// releaseVersion starts the versions of HelmRelease that have what is merged.
+const releaseVersion = "helm.toolkit.fluxcd.io/v2"
 
 // A release is a HelmRelease in a text.
 type release struct {
 	text   *document.Text
 	object *yaml.Node
-	spec   field // of object
-	list   field // spec.postRenderers
+	spec   field      // of object
+	list   field      // spec.postRenderers
+	sops   *yaml.Node // the key under which SOPS has signed it; nil for none
 
 	texts    []string              // the items of the list, as JSON with its keys in order
 	existing []helmv2.PostRenderer // the same, decoded
@@ -35,21 +39,29 @@ type release struct {
 // A field is a field of a map in a text. The zero field is not there.
 type field struct {
 	key, value *yaml.Node
-	end        int // where the lines of the value end, at the latest
+	next       *yaml.Node // where the value's own lines have ended, nil for the end of the text
 }
 
-// get finds a field of a map whose own lines end at end.
-func get(text *document.Text, n *yaml.Node, name string, end int) field {
+// get finds a field of a map whose own lines have ended at next.
+func get(n *yaml.Node, name string, next *yaml.Node) field {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return field{}
 	}
 	for i := len(n.Content) - 2; i >= 0; i -= 2 {
 		if n.Content[i].Value == name {
-			return field{n.Content[i], n.Content[i+1], end}
+			return field{n.Content[i], n.Content[i+1], next}
 		}
-		end = lineStart(text, n.Content[i])
+		next = n.Content[i]
 	}
 	return field{}
+}
+
+// end returns where the lines of a field's value end, at the latest.
+func (f field) end(text *document.Text) int {
+	if f.next == nil {
+		return len(text.Bytes)
+	}
+	return lineStart(text, f.next)
 }
 
 // lineStart returns the offset of the line that a node starts in.
@@ -58,47 +70,41 @@ func lineStart(text *document.Text, n *yaml.Node) int {
 	return bytes.LastIndexByte(text.Bytes[:at], '\n') + 1
 }
 
-// scalar returns the text of a map's field.
-func scalar(n *yaml.Node, name string) string {
-	_, value := last(behind(n), name)
-	if value == nil || value.Kind != yaml.ScalarNode {
-		return ""
-	}
-	return value.Value
-}
-
 // findReleases returns the HelmReleases of a text, in their order. An alias to one is passed over:
 // it changes with what it stands for.
 func findReleases(text *document.Text) []*release {
 	var releases []*release
-	var visit func(n *yaml.Node, end int)
-	visit = func(n *yaml.Node, end int) {
+	var visit func(n, next, sops *yaml.Node)
+	visit = func(n, next, sops *yaml.Node) {
+		if key := sopsKey(n); key != nil {
+			sops = key
+		}
 		kind := scalar(n, "kind")
 		switch {
-		case kind == "HelmRelease" && strings.HasPrefix(scalar(n, "apiVersion"), "helm.toolkit.fluxcd.io/v2"):
-			r := &release{text: text, object: n}
-			r.spec = get(text, n, "spec", end)
-			r.list = get(text, r.spec.value, "postRenderers", r.spec.end)
+		case kind == "HelmRelease" && strings.HasPrefix(scalar(n, "apiVersion"), releaseVersion):
+			r := &release{text: text, object: n, sops: sops}
+			r.spec = get(n, "spec", next)
+			r.list = get(r.spec.value, "postRenderers", r.spec.next)
 			releases = append(releases, r)
 		case strings.HasSuffix(kind, "List"):
-			if items := get(text, n, "items", end); items.value != nil {
-				each(text, items, visit)
+			if items := get(n, "items", next); items.value != nil {
+				each(items, func(n, next *yaml.Node) { visit(n, next, sops) })
 			}
 		}
 	}
-	each(text, field{value: &yaml.Node{Content: text.Roots}, end: len(text.Bytes)}, visit)
+	each(field{value: &yaml.Node{Content: text.Roots}}, func(n, next *yaml.Node) { visit(n, next, nil) })
 	return releases
 }
 
-// each visits the items of a list, each with the end of its lines.
-func each(text *document.Text, list field, visit func(n *yaml.Node, end int)) {
+// each visits the items of a list, each with the node at which its lines have ended.
+func each(list field, visit func(n, next *yaml.Node)) {
 	items := list.value.Content
 	for i, item := range items {
-		end := list.end
+		next := list.next
 		if i+1 < len(items) {
-			end = lineStart(text, items[i+1])
+			next = items[i+1]
 		}
-		visit(item, end)
+		visit(item, next)
 	}
 }
 
@@ -108,13 +114,19 @@ func (r *release) offset() int {
 }
 
 // name names the release as messages do.
-func (r *release) name() string {
-	_, metadata := last(r.object, "metadata")
-	o := imageoverrides.Object{Kind: "HelmRelease"}
-	if metadata != nil {
-		o.Namespace, o.Name = scalar(metadata, "namespace"), scalar(metadata, "name")
+func (r *release) name() string { return objectOf(r.object).String() }
+
+// isPatch reports whether what looks like a release is a patch of another, of which kustomize makes one later. A release
+// names its chart, and a patch may change a chart's version. A patch with a list of post-renderers would
+// replace the list of its release.
+func (r *release) isPatch() bool {
+	spec := child(r.object, "spec")
+	if !isNull(child(spec, "chartRef")) {
+		return false
 	}
-	return o.String()
+	chart := child(spec, "chart")
+	template := child(chart, "spec")
+	return isNull(chart) || template != nil && template.Kind == yaml.MappingNode && isNull(child(template, "chart"))
 }
 
 // read decodes the release's post-renderers.
@@ -128,7 +140,7 @@ func (r *release) read() error {
 			PostRenderers yaml.Node `yaml:"postRenderers"`
 		}
 		if err := spec.Decode(&decoded); err != nil {
-			return fmt.Errorf("spec: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+			return fmt.Errorf("spec: %w", decodeError(err))
 		}
 		list = &decoded.PostRenderers
 	}
@@ -139,9 +151,28 @@ func (r *release) read() error {
 	case list.Kind != yaml.SequenceNode:
 		return errors.New("spec.postRenderers must be a list")
 	}
+	if n := wide(list); n != nil {
+		return fmt.Errorf("spec.postRenderers has a map with more than %d keys", maxKeys)
+	}
 	for i, item := range list.Content {
 		if err := r.readItem(item); err != nil {
 			return fmt.Errorf("spec.postRenderers[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// maxKeys is how many keys a map in a post-renderer may have. The decoder compares each with each.
+const maxKeys = 5000
+
+// wide finds a map with more than that.
+func wide(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.MappingNode && len(n.Content) > 2*maxKeys {
+		return n
+	}
+	for _, c := range n.Content {
+		if found := wide(c); found != nil {
+			return found
 		}
 	}
 	return nil
@@ -151,7 +182,7 @@ func (r *release) read() error {
 func (r *release) readItem(item *yaml.Node) error {
 	var value any
 	if err := item.Decode(&value); err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+		return decodeError(err)
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -174,6 +205,18 @@ func (r *release) readItem(item *yaml.Node) error {
 	r.texts = append(r.texts, flowText(value))
 	r.existing = append(r.existing, renderer)
 	return nil
+}
+
+// decoderLine is how the YAML decoder tells lines, which are not those of the file.
+var decoderLine = regexp.MustCompile(`^line \d+: | at line \d+$`)
+
+// decodeError writes an error of the YAML decoder in one line.
+func decodeError(err error) error {
+	var e *yaml.TypeError
+	if errors.As(err, &e) {
+		return errors.New(decoderLine.ReplaceAllString(e.Errors[0], ""))
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
 }
 
 // typeError says in the words of YAML what type of a field was expected.
@@ -265,26 +308,4 @@ func (r *release) drop() {
 func equal(a, b *yaml.Node) bool {
 	return a.Kind == b.Kind && a.Tag == b.Tag && a.Value == b.Value && a.Anchor == b.Anchor &&
 		slices.EqualFunc(a.Content, b.Content, equal)
-}
-
-// last returns the last key of that text in a map, and its value: the one that decoding
-// keeps.
-func last(n *yaml.Node, name string) (key, value *yaml.Node) {
-	if n.Kind != yaml.MappingNode {
-		return nil, nil
-	}
-	for i := len(n.Content) - 2; i >= 0; i -= 2 {
-		if behind(n.Content[i]).Value == name {
-			return n.Content[i], behind(n.Content[i+1])
-		}
-	}
-	return nil, nil
-}
-
-// behind returns what an alias stands for, and any other node as it is.
-func behind(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode {
-		return n.Alias
-	}
-	return n
 }

@@ -5,13 +5,14 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
+	"github.com/cozystack/image-overrides/internal/document"
 )
 
 const rewriteUsage = `usage: imageoverrides rewrite -t TABLE [-w] [FILE...]
@@ -73,80 +74,109 @@ func (s streams) rewrite(args []string) int {
 		return s.fail(err)
 	}
 	out := &output{w: s.stdout}
-	documents, images, written := 0, 0, 0
+	var total rewritten
+	written := 0
 	for _, file := range files {
-		var result imageoverrides.Result
+		before := total.images
 		if *inPlace {
-			result, err = s.rewriteFile(file, src.table)
+			err = s.rewriteFile(&total, file, src.table)
 		} else {
-			result, err = s.rewriteTo(out, file, src.table)
-		}
-		for _, c := range result.Changes {
-			fmt.Fprintf(s.stderr, "%s:%d:%d: %s %s: %s -> %s\n", named(file), c.Line, c.Column, c.Object, c.Path, c.Old, c.New)
+			err = s.rewriteTo(&total, out, file, src.table)
 		}
 		if err != nil {
 			return s.fail(err)
 		}
-		documents += result.Documents
-		images += len(result.Changes)
-		if len(result.Edits) > 0 {
+		if total.images > before {
 			written++
 		}
 	}
-	totals := count(documents, "document") + ", " + count(images, "image") + " changed"
+	totals := count(total.documents, "document") + ", " + count(total.images, "image") + " changed"
 	if *inPlace {
 		totals += ", " + count(written, "file") + " written"
 	}
-	fmt.Fprintln(s.stderr, totals)
+	say(s.stderr, totals)
 	return 0
 }
 
-// rewriteTo rewrites a file to the output.
-func (s streams) rewriteTo(out *output, file string, t imageoverrides.Table) (imageoverrides.Result, error) {
+// rewritten says how much was rewritten.
+type rewritten struct{ documents, images int }
+
+// rewriteTo rewrites a file to the output. The images are told as their document is done.
+func (s streams) rewriteTo(total *rewritten, out *output, file string, t imageoverrides.Table) error {
 	f, err := s.open(file)
 	if err != nil {
-		return imageoverrides.Result{}, err
+		return err
 	}
 	defer f.Close()
 	in := bufio.NewReader(f)
 	if err := out.join(in); err != nil {
-		return imageoverrides.Result{}, err
+		return err
 	}
-	result, err := imageoverrides.Rewrite(out, in, t)
-	return result, manifestError(file, err)
+	tell := func(line string) { say(s.stderr, line) }
+	return total.stream(out, in, named(file), t, tell)
 }
 
 // rewriteFile rewrites a file in its place. After an error the file is as it was, and
-// the result is empty.
-func (s streams) rewriteFile(file string, t imageoverrides.Table) (imageoverrides.Result, error) {
+// no image is told.
+func (s streams) rewriteFile(total *rewritten, file string, t imageoverrides.Table) error {
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return imageoverrides.Result{}, fmt.Errorf("%s: is no regular file, so -w cannot replace it", file)
+		return fmt.Errorf("%s: is no regular file, so -w cannot replace it", named(file))
 	}
 	f, err := s.open(file)
 	if err != nil {
-		return imageoverrides.Result{}, err
+		return err
 	}
 	defer f.Close()
 	var content bytes.Buffer
-	result, err := imageoverrides.Rewrite(&content, f, t)
-	if err != nil {
-		return imageoverrides.Result{}, manifestError(file, err)
+	var here rewritten
+	var lines []string
+	if err := here.stream(&content, f, named(file), t, func(line string) { lines = append(lines, line) }); err != nil {
+		return err
 	}
-	if len(result.Edits) == 0 {
-		return result, nil
+	if here.images > 0 {
+		if err := replace(file, content.Bytes()); err != nil {
+			return fileError(file, err)
+		}
 	}
-	if err := replace(file, content.Bytes()); err != nil {
-		return imageoverrides.Result{}, fileError(file, err)
+	for _, line := range lines {
+		say(s.stderr, line)
 	}
-	return result, nil
+	total.documents += here.documents
+	total.images += here.images
+	return nil
 }
 
-// manifestError puts file, line and column before the fault of a manifest. Errors of reading
-// and writing have a name already.
-func manifestError(file string, err error) error {
-	var e *imageoverrides.Error
-	if errors.As(err, &e) {
-		return fmt.Errorf("%s%s: %s", named(file), position(e.Line, e.Column), e.Reason())
+// stream rewrites manifests document by document, and tells each image that changes.
+func (r *rewritten) stream(dst io.Writer, src io.Reader, file string, t imageoverrides.Table, tell func(line string)) error {
+	for pieces := document.NewSplitter(src, imageoverrides.MaxDocument, nil); ; {
+		piece, err := pieces.Next()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err == document.ErrLimit:
+			return tooLong(file, pieces.Line())
+		case err != nil:
+			return err
+		}
+		var text bytes.Buffer
+		result, err := imageoverrides.Rewrite(&text, bytes.NewReader(piece.Bytes), t)
+		if fault := refuse(piece, t, result, err); fault != nil {
+			return fault.in(file, piece)
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := dst.Write(text.Bytes()); err != nil {
+			return err
+		}
+		r.documents += result.Documents
+		r.images += len(result.Changes)
+		for _, c := range result.Changes {
+			tell(fmt.Sprintf("%s%s: %s %s: %s -> %s", file, position(piece.Line-1+c.Line, c.Column), c.Object, c.Path, shownImage(c.Old), shownImage(c.New)))
+		}
 	}
-	return err
+}
+
+func tooLong(file string, line int) error {
+	return fmt.Errorf("%s:%d:1: a document of more than %d bytes", file, line, imageoverrides.MaxDocument)
 }

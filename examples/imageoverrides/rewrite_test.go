@@ -42,7 +42,7 @@ func TestRewrite(t *testing.T) {
 			stderr: "<stdin>" + podChange + oneChanged},
 		{why: "no input", files: files(), args: "rewrite -t t", stderr: "0 documents, 0 images changed\n"},
 		{why: "nothing to change", files: files(), stdin: service, args: "rewrite -t t", stdout: service, stderr: "1 document, 0 images changed\n"},
-		{why: "an empty table says so", files: map[string]string{"t": "{}"}, stdin: pod, args: "rewrite -t t", stdout: pod,
+		{why: "an empty table says so", files: map[string]string{"t": "registries: {imageOverrides: []}"}, stdin: pod, args: "rewrite -t t", stdout: pod,
 			stderr: "t: registries.imageOverrides: the table is empty, hash " + emptyHash + "\n1 document, 0 images changed\n"},
 
 		{why: "files joined: no separator, no line break at the end", args: "rewrite -t t a b",
@@ -87,7 +87,7 @@ func TestRewrite(t *testing.T) {
 		{why: "-w: a folder", files: files("b", pod), args: "rewrite -t t -w . b", status: 1, stderr: ".: is a directory; name the files in it\n"},
 		{why: "-w: a device", files: files("b", pod), args: "rewrite -t t -w " + os.DevNull + " b", status: 1, stderr: os.DevNull + ": is no regular file, so -w cannot replace it\n"},
 		{why: "-w: a broken table", files: map[string]string{"t": "x", "a": pod}, args: "rewrite -t t -w a", status: 1,
-			stderr: "t: a string holds no table; expected the platform chart's values, a list of entries, or a manifest of kind Secret\n"},
+			stderr: "t: a string holds no table; expected the platform chart's values, a list of entries, or a manifest of kind Secret, ConfigMap, HelmRelease or Package that has them\n"},
 	})
 }
 

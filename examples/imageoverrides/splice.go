@@ -78,7 +78,7 @@ func anchored(n *yaml.Node) bool { return n.Anchor != "" || slices.ContainsFunc(
 func (r *release) insert() ([]edit, error) {
 	spec := r.spec.value
 	if spec.Style&yaml.FlowStyle != 0 {
-		start, end, ok := r.flow(spec)
+		start, end, ok := flow(r.text, spec)
 		if !ok {
 			return nil, errPlace
 		}
@@ -97,13 +97,13 @@ func (r *release) insert() ([]edit, error) {
 	if !ok {
 		return nil, errPlace
 	}
-	at := r.linesEnd(spec, r.spec.end, indent)
+	at := r.linesEnd(spec, r.spec.end(r.text), indent)
 	return []edit{r.lines(at, indent, "postRenderers:\n"+blockText(r.merged))}, nil
 }
 
 // fill gives items to a list without any, which may be written as [], null or nothing.
 func (r *release) fill() ([]edit, error) {
-	start, end, ok := r.flow(r.list.value)
+	start, end, ok := flow(r.text, r.list.value)
 	if !ok {
 		s, found := r.text.Scalar(r.list.value)
 		if at, ok := r.text.Offset(r.list.value); ok && r.list.value.Value == "" {
@@ -143,7 +143,7 @@ func (r *release) remove() ([]edit, error) {
 		return nil, errPlace
 	}
 	if spec.Style&yaml.FlowStyle != 0 {
-		_, end, ok := r.flow(list.value)
+		_, end, ok := flow(r.text, list.value)
 		if !ok {
 			return nil, errPlace
 		}
@@ -164,7 +164,7 @@ func (r *release) remove() ([]edit, error) {
 	if !ok {
 		return nil, errPlace
 	}
-	return []edit{{lineStart(r.text, list.key), r.linesEnd(list.value, list.end, indent+1), ""}}, nil
+	return []edit{{lineStart(r.text, list.key), r.linesEnd(list.value, list.end(r.text), indent+1), ""}}, nil
 }
 
 // plan says what becomes of the items of a list: where with has an item's index, the item goes, and
@@ -207,7 +207,7 @@ func (r *release) blockItems() ([]edit, error) {
 	var items []lines
 	indent := 0
 	placed := true
-	each(r.text, r.list, func(n *yaml.Node, end int) {
+	each(r.list, func(n, next *yaml.Node) {
 		at, _ := r.text.Offset(n)
 		start := lineStart(r.text, n)
 		dash := bytes.TrimLeft(r.text.Bytes[start:at], " ")
@@ -215,7 +215,7 @@ func (r *release) blockItems() ([]edit, error) {
 		if strings.Trim(string(dash), " \t") != "-" {
 			placed = false
 		}
-		items = append(items, lines{start, r.linesEnd(n, end, indent+1)})
+		items = append(items, lines{start, r.linesEnd(n, field{next: next}.end(r.text), indent+1)})
 	})
 	if !placed {
 		return nil, errPlace
@@ -245,7 +245,7 @@ func (r *release) blockItems() ([]edit, error) {
 // flowItems writes a list in brackets anew from its items' texts. The space between them is that
 // before the first.
 func (r *release) flowItems() ([]edit, error) {
-	start, end, ok := r.flow(r.list.value)
+	start, end, ok := flow(r.text, r.list.value)
 	if !ok {
 		return nil, errPlace
 	}
@@ -259,7 +259,7 @@ func (r *release) flowItems() ([]edit, error) {
 	}
 	add(behind[-1])
 	for j, item := range r.list.value.Content {
-		from, to, ok := r.flow(item)
+		from, to, ok := flow(r.text, item)
 		if !ok {
 			return nil, errPlace
 		}

@@ -3,24 +3,22 @@
 package main
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
-
-	yamljson "sigs.k8s.io/yaml"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
 )
 
 // A source is a table, and where it stood.
 type source struct {
-	file  string // as messages name it
-	key   string // of the Secret, where lines and columns count from; "" for the file itself
-	path  string // of the table in that text
-	table imageoverrides.Table
+	file   string // as messages name it
+	key    string // of the Secret or the ConfigMap, where lines and columns count from; "" for the file itself
+	secret bool   // the key is values.yaml of a Secret
+	at     string // of the values in a manifest; "" for a file of values
+	path   string // of the table in the values
+	table  imageoverrides.Table
 }
 
 // faults are the faults of a table, a line for each, with the file and, where it is
@@ -28,6 +26,18 @@ type source struct {
 type faults []string
 
 func (f faults) Error() string { return strings.Join(f, "\n") }
+
+// maxFaults is how many faults are told.
+const maxFaults = 1000
+
+func (f faults) say(w io.Writer) {
+	for _, line := range f[:min(len(f), maxFaults)] {
+		say(w, line)
+	}
+	if n := len(f) - maxFaults; n > 0 {
+		say(w, fmt.Sprintf("and %d more", n))
+	}
+}
 
 // read reads a table from a file in any of its shapes. The error is faults
 // where the file was read and there is something wrong in it.
@@ -42,125 +52,6 @@ func (s streams) read(file string) (source, error) {
 		return source{}, err
 	}
 	return parse(named(file), text)
-}
-
-// parse tells the shapes apart by what the text decodes to.
-func parse(file string, text []byte) (source, error) {
-	src := source{file: file, path: "overrides"}
-	table, err := imageoverrides.Parse(text)
-	var e *imageoverrides.Error
-	if errors.As(err, &e) && (e.Rule == imageoverrides.RuleSyntax || e.Rule == imageoverrides.RuleDocument) {
-		return source{}, src.faults(err) // no text of any shape
-	}
-	if table.Len() > 0 {
-		src.table = table
-		return src, nil
-	}
-	var decoded any
-	if err := decode(text, &decoded); err != nil {
-		return source{}, faults{file + ": " + err.Error()}
-	}
-	switch v := decoded.(type) {
-	case []any:
-	case map[string]any:
-		if v["kind"] == "Secret" {
-			return secret(src, v)
-		}
-		if kind, ok := v["kind"].(string); ok && v["apiVersion"] != nil {
-			return source{}, src.shape("a manifest of kind " + kind)
-		}
-		if v["registries"] == nil && v["_cluster"] != nil { // the text of values.yaml alone
-			src.path = "_cluster.image-overrides"
-			table, err = imageoverrides.ParseSecret(map[string][]byte{"values.yaml": text})
-			break
-		}
-		src.path = "registries.imageOverrides"
-		table, err = imageoverrides.ParseValuesText(text)
-	case nil:
-	default:
-		return source{}, src.shape(fmt.Sprintf("a %T", v))
-	}
-	if err != nil {
-		return source{}, src.faults(err)
-	}
-	src.table = table
-	return src, nil
-}
-
-// decode reads YAML or JSON as Helm reads values.
-func decode(text []byte, v any) error {
-	if json.Valid(text) {
-		return json.Unmarshal(text, v)
-	}
-	return yamljson.Unmarshal(text, v)
-}
-
-func (src source) shape(found string) faults {
-	return faults{fmt.Sprintf("%s: %s holds no table; expected the platform chart's values, a list of entries, or a manifest of kind Secret", src.file, found)}
-}
-
-// secret reads the table from a Secret's manifest. As in a cluster, stringData counts
-// more than data.
-func secret(src source, manifest map[string]any) (source, error) {
-	const key = "values.yaml"
-	data := make(map[string][]byte)
-	for _, field := range []string{"data", "stringData"} {
-		values, ok := manifest[field].(map[string]any)
-		if !ok && manifest[field] != nil {
-			return source{}, faults{fmt.Sprintf("%s: %s of the Secret must be a map", src.file, field)}
-		}
-		value, ok := values[key]
-		if !ok {
-			continue
-		}
-		text, ok := value.(string)
-		if !ok {
-			return source{}, faults{fmt.Sprintf("%s: %s of the Secret: %s must be a string", src.file, field, key)}
-		}
-		data[key] = []byte(text)
-		if field == "data" {
-			decoded, err := base64.StdEncoding.DecodeString(text)
-			if err != nil {
-				return source{}, faults{fmt.Sprintf("%s: data of the Secret: %s is no base64: %v", src.file, key, err)}
-			}
-			data[key] = decoded
-		}
-	}
-	src.path, src.key = "_cluster.image-overrides", key
-	table, err := imageoverrides.ParseSecret(data)
-	if err != nil {
-		return source{}, src.faults(err)
-	}
-	src.table = table
-	return src, nil
-}
-
-// faults writes what the library found, a line for each fault.
-func (src source) faults(err error) faults {
-	list := []error{err}
-	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		list = many.Unwrap()
-	}
-	var lines faults
-	for _, err := range list {
-		where, e := src.file, (*imageoverrides.Error)(nil)
-		if errors.As(err, &e) {
-			if e.Line > 0 && src.key != "" {
-				where += ": " + src.key
-			}
-			where += position(e.Line, e.Column)
-			err = errors.New(e.Reason())
-		}
-		lines = append(lines, where+": "+err.Error())
-	}
-	return lines
-}
-
-func position(line, column int) string {
-	if line == 0 {
-		return ""
-	}
-	return fmt.Sprintf(":%d:%d", line, column)
 }
 
 // ready reads the table for a command that uses it. A table that check refuses is
@@ -180,16 +71,76 @@ func (s streams) ready(file string) (source, error) {
 		return source{}, refused
 	}
 	if src.table.Len() == 0 {
-		fmt.Fprintln(s.stderr, src.summary())
+		say(s.stderr, src.summary())
 	}
 	return src, nil
 }
 
+// faults writes what the library found, a line for each fault.
+func (src source) faults(err error) faults {
+	list := []error{err}
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		list = many.Unwrap()
+	}
+	var lines faults
+	for _, err := range list {
+		var e *imageoverrides.Error
+		if !errors.As(err, &e) {
+			lines = append(lines, src.file+": "+err.Error())
+			continue
+		}
+		text := e.Reason()
+		if src.at != "" && e.Path != "" {
+			text = src.at + "." + text
+		}
+		lines = append(lines, src.place(e.Line, e.Column)+": "+text+advice(e))
+	}
+	return lines
+}
+
+// advice says what to do where the chart's text leads astray: it says "quote it" of whatever is no
+// string, and a null in quotes is the tag null.
+func advice(e *imageoverrides.Error) string {
+	switch {
+	case e.Rule != imageoverrides.RuleString:
+	case strings.HasSuffix(e.Reason(), "got invalid; quote it") && e.Field == "name":
+		return " (it is null: write the image's name)"
+	case strings.HasSuffix(e.Reason(), "got invalid; quote it"):
+		return " (it is null: leave the field out instead)"
+	case strings.HasSuffix(e.Reason(), "got map; quote it"), strings.HasSuffix(e.Reason(), "got slice; quote it"):
+		return " (not as it stands: a text is expected here, no map and no list)"
+	}
+	return ""
+}
+
+// place writes a place as messages start with it.
+func (src source) place(line, column int) string {
+	if line > 0 && src.key != "" {
+		return src.file + ": " + shown(src.key) + position(line, column)
+	}
+	return src.file + position(line, column)
+}
+
+func position(line, column int) string {
+	if line == 0 {
+		return ""
+	}
+	return fmt.Sprintf(":%d:%d", line, column)
+}
+
+// where is the whole path of the table.
+func (src source) where() string {
+	if src.at == "" {
+		return src.path
+	}
+	return src.at + "." + src.path
+}
+
 // finding writes a finding in one line.
 func (src source) finding(f imageoverrides.Finding) string {
-	entry := src.path
+	entry := src.where()
 	if f.Entry >= 0 {
-		entry = fmt.Sprintf("%s[%d]", src.path, f.Entry)
+		entry = fmt.Sprintf("%s[%d]", entry, f.Entry)
 	}
 	return fmt.Sprintf("%s: %s: %s: %s (%s)", src.file, f.Severity, entry, f.Message, f.Rule)
 }
@@ -197,11 +148,11 @@ func (src source) finding(f imageoverrides.Finding) string {
 // summary says in one line what was read.
 func (src source) summary() string {
 	if src.table.Len() == 0 {
-		return fmt.Sprintf("%s: %s: the table is empty, hash %.12s", src.file, src.path, src.table.Hash())
+		return fmt.Sprintf("%s: %s: the table is empty, hash %.12s", src.file, src.where(), src.table.Hash())
 	}
 	entries := "entries"
 	if src.table.Len() == 1 {
 		entries = "entry"
 	}
-	return fmt.Sprintf("%s: %s: %d %s, hash %.12s", src.file, src.path, src.table.Len(), entries, src.table.Hash())
+	return fmt.Sprintf("%s: %s: %d %s, hash %.12s", src.file, src.where(), src.table.Len(), entries, src.table.Hash())
 }

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+	yamljson "sigs.k8s.io/yaml"
+
+	"github.com/cozystack/image-overrides/imageoverrides"
+	"github.com/cozystack/image-overrides/internal/document"
+)
+
+// expected is what a text without a table is told.
+const expected = "expected the platform chart's values, a list of entries, or a manifest of kind Secret, ConfigMap, HelmRelease or Package that has them"
+
+// parse reads the table of a text, and tells the shapes apart by what the text holds.
+func parse(file string, text []byte) (source, error) {
+	src := source{file: file, path: "overrides"}
+	table, err := imageoverrides.Parse(text)
+	if table.Len() > 0 {
+		src.table = table
+		return src, nil
+	}
+	parsed, fault := src.parse(text)
+	switch {
+	case fault != nil:
+		return source{}, fault
+	case len(parsed.Roots) == 0:
+		return source{}, faults{file + ": there is no table here, and nothing else; [] is how an empty table is written"}
+	case areManifests(parsed.Roots):
+		return src.manifests(parsed)
+	case isText(err):
+		return source{}, src.faults(err)
+	}
+	switch root := parsed.Roots[0]; root.Kind {
+	case yaml.SequenceNode:
+		if err != nil {
+			return source{}, src.faults(err)
+		}
+		src.table = table
+		return src, nil
+	case yaml.MappingNode:
+		return src.values(text)
+	}
+	var v any
+	if err := decode(text, &v); err != nil {
+		return source{}, faults{file + ": " + err.Error()}
+	}
+	if v == nil {
+		return source{}, faults{file + ": there is no table here; [] is how an empty table is written"}
+	}
+	return source{}, faults{fmt.Sprintf("%s: a %T holds no table; %s", file, v, expected)}
+}
+
+// parse parses a text, and refuses what is no YAML, and what would be if somebody rendered it.
+func (src source) parse(text []byte) (*document.Text, error) {
+	parsed, err := document.Parse(text)
+	var syntax *document.SyntaxError
+	if errors.As(err, &syntax) {
+		line, column := document.NewLines(text).Position(syntax.Offset)
+		if at, ok := action(text); ok && at <= syntax.Offset {
+			line, column = document.NewLines(text).Position(at)
+			return nil, faults{src.place(line, column) + ": " + notRendered}
+		}
+		return nil, faults{src.place(line, column) + ": " + syntax.Reason}
+	}
+	if at, ok := parsedAction(parsed); ok {
+		line, column := document.NewLines(text).Position(at)
+		return nil, faults{src.place(line, column) + ": " + notRendered}
+	}
+	return parsed, err
+}
+
+// isText reports whether an error is of a text that cannot be read at all.
+func isText(err error) bool {
+	var e *imageoverrides.Error
+	return errors.As(err, &e) && (e.Rule == imageoverrides.RuleSyntax || e.Rule == imageoverrides.RuleDocument)
+}
+
+// decode reads YAML or JSON as Helm reads values.
+func decode(text []byte, v any) error {
+	if json.Valid(text) {
+		return json.Unmarshal(text, v)
+	}
+	return yamljson.Unmarshal(text, v)
+}
+
+// keys are the two keys that a table stands under in values.
+type keys struct {
+	outer, inner string
+	parse        func(text []byte) (imageoverrides.Table, error)
+}
+
+func (k keys) path() string { return k.outer + "." + k.inner }
+
+// in returns the table under the keys, nil where there is none.
+func (k keys) in(values *yaml.Node) *yaml.Node { return child(child(values, k.outer), k.inner) }
+
+var (
+	chartKeys  = keys{"registries", "imageOverrides", imageoverrides.ParseValuesText}
+	secretKeys = keys{"_cluster", "image-overrides", func(text []byte) (imageoverrides.Table, error) {
+		return imageoverrides.ParseSecret(map[string][]byte{valuesFile: text})
+	}}
+)
+
+// values reads the table of values: of the platform chart's, or of those that it hands on in its Secret. In
+// the latter a table may be missing, which is how the chart writes an empty one.
+func (src source) values(text []byte) (source, error) {
+	parsed, err := src.parse(text)
+	if err != nil {
+		return source{}, err
+	}
+	var root *yaml.Node
+	if len(parsed.Roots) > 0 {
+		root = parsed.Roots[0]
+	}
+	k := chartKeys
+	handedOn := child(root, secretKeys.outer) != nil && child(root, chartKeys.outer) == nil
+	if handedOn || secretKeys.in(root) != nil || src.secret && chartKeys.in(root) == nil {
+		k = secretKeys
+	}
+	src.path = k.path()
+	if first, second := chartKeys.in(root), secretKeys.in(root); first != nil && second != nil {
+		return source{}, src.two(parsed, first, chartKeys.path(), second, secretKeys.path())
+	}
+	src.table, err = k.parse(text)
+	if err != nil {
+		return source{}, src.faults(err)
+	}
+	if k.in(root) != nil {
+		return src, nil
+	}
+	found := near(root, handedOn)
+	if handedOn && len(found) == 0 {
+		return src, nil
+	}
+	return source{}, faults{fmt.Sprintf("%s: %s", src.start(), src.absent(parsed, found))}
+}
+
+// start is what a message about the values as a whole starts with.
+func (src source) start() string {
+	if src.key == "" {
+		return src.file
+	}
+	return src.file + ": " + shown(src.key)
+}
+
+// absent says that there is no table, and what may have been meant for it.
+func (src source) absent(text *document.Text, found []miss) string {
+	return fmt.Sprintf("there is no %s here%s; [] is how an empty table is written", src.where(), told(text, found))
+}
+
+// two says that there are two tables, where one is expected.
+func (src source) two(text *document.Text, first *yaml.Node, firstPath string, second *yaml.Node, secondPath string) faults {
+	lines := document.NewLines(text.Bytes)
+	at, _ := text.Offset(first)
+	line, column := lines.Position(at)
+	at, _ = text.Offset(second)
+	return faults{fmt.Sprintf("%s: a second table, %s; the first, %s, is at line %d, column %d; keep one of them in the file",
+		src.place(lines.Position(at)), secondPath, firstPath, line, column)}
+}

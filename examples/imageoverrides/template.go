@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"regexp"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/cozystack/image-overrides/internal/document"
+)
+
+// notRendered is said of a chart's template.
+const notRendered = "a template; render it first (helm template)"
+
+// mayHaveAction matches every text in which parsedAction finds something.
+var mayHaveAction = regexp.MustCompile(`(?m)(?:^|[-:,?\[{])[ \t]*\{\{`)
+
+// parsedAction finds the first action of a template in a text that parses all the same: {{ .Values.image }} is a map in a
+// map, which no manifest and no values have. Within quotes and in blocks of text an action is text.
+func parsedAction(text *document.Text) (offset int, found bool) {
+	if !mayHaveAction.Match(text.Bytes) {
+		return 0, false
+	}
+	var walk func(list []*yaml.Node) bool
+	walk = func(list []*yaml.Node) bool {
+		for _, n := range list {
+			if n.Kind == yaml.MappingNode && len(n.Content) > 0 && n.Content[0].Kind == yaml.MappingNode {
+				if at, ok := text.Offset(n); ok && bytes.HasPrefix(text.Bytes[at:], []byte("{{")) {
+					offset = at
+					return true
+				}
+			}
+			if walk(n.Content) {
+				return true
+			}
+		}
+		return false
+	}
+	return offset, walk(text.Roots)
+}
+
+var (
+	// What may stand before a value in its line: dashes, and a key.
+	lineHead = `^([ \t]*(?:[?-][ \t]+)*)(?:\{[ \t]*)?(?:(?:"[^"]*"|'[^']*'|[^\s"'#{}\[\]|>][^"'#]*?)[ \t]*:[ \t]+)?`
+	// An action that is no text, for it is where a key or a value starts.
+	actionStart = regexp.MustCompile(lineHead + `(\{\{)`)
+	// The start of a block of text.
+	blockStart = regexp.MustCompile(lineHead + `(?:[!&]\S*[ \t]+)*([|>])[-+0-9]*[ \t]*(?:#.*)?\r?$`)
+)
+
+// action finds the first action of a template in a text that does not parse. It is told by its place in the
+// line; blocks of text are passed over.
+func action(text []byte) (offset int, found bool) {
+	block := -1 // the column of what has the block of text that we are in
+	for at := 0; at < len(text); {
+		line := text[at:]
+		if i := bytes.IndexByte(line, '\n'); i >= 0 {
+			line = line[:i]
+		}
+		indent := len(line) - len(bytes.TrimLeft(line, " "))
+		if block >= 0 && indent <= block && len(bytes.TrimSpace(line)) > 0 {
+			block = -1
+		}
+		if block < 0 {
+			if m := actionStart.FindSubmatchIndex(line); m != nil {
+				return at + m[4], true
+			}
+			if m := blockStart.FindSubmatchIndex(line); m != nil {
+				block = m[3] // of the key
+				if m[3] == m[4] {
+					block = max(indent, bytes.LastIndexAny(line[:m[3]], "?-")) // of the dash
+				}
+			}
+		}
+		at += len(line) + 1
+	}
+	return 0, false
+}
