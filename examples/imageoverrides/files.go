@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"github.com/cozystack/image-overrides/internal/quote"
 )
 
 // named is how messages name a file: standard input has no name of its own.
@@ -17,7 +19,7 @@ func named(file string) string {
 	if file == "-" {
 		return "<stdin>"
 	}
-	return shown(file)
+	return quote.Plain(file)
 }
 
 // open opens a file for reading, - being standard input. The error names the file, and

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/quote"
 )
 
 // An outsider is a HelmRelease that merge does not reach.
@@ -79,7 +80,7 @@ func isRelease(n *yaml.Node) bool {
 
 func unreachedMap(o object, n *yaml.Node, t *trail) string {
 	if n == o.node {
-		return fmt.Sprintf("%s of %s, and not of %s", objectOf(n), shown(scalar(n, "apiVersion")), releaseVersion)
+		return fmt.Sprintf("%s of %s, and not of %s", objectOf(n), quote.Plain(scalar(n, "apiVersion")), releaseVersion)
 	}
 	return fmt.Sprintf("a HelmRelease inside %s at %s", objectOf(o.node), t)
 }

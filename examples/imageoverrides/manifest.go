@@ -13,6 +13,7 @@ import (
 
 	"github.com/cozystack/image-overrides/imageoverrides"
 	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/quote"
 )
 
 // valuesFile is the key of the platform chart's Secret that has the values.
@@ -27,6 +28,16 @@ type carrier struct {
 	key   string     // "" for a map
 	text  []byte     // of the key
 	table bool       // the values have one
+}
+
+// where returns the table of a carrier, or what it is in, and its whole path.
+func (c carrier) where() (*yaml.Node, string) {
+	for _, k := range []keys{chartKeys, secretKeys} {
+		if table := k.in(c.value); table != nil {
+			return table, c.path + "." + k.path()
+		}
+	}
+	return c.value, c.path
 }
 
 // areManifests reports whether all documents are manifests. Values may have a field kind too.
@@ -57,7 +68,9 @@ func (src source) manifests(text *document.Text) (source, error) {
 	}
 	switch {
 	case len(with) > 1:
-		return source{}, src.two(text, with[0].value, with[0].path, with[1].value, with[1].path)
+		first, firstPath := with[0].where()
+		second, secondPath := with[1].where()
+		return source{}, src.two(text, first, firstPath, second, secondPath)
 	case len(with) == 1:
 		return src.carried(text, with[0])
 	case len(all) != 1:
@@ -79,10 +92,10 @@ func (src source) manifests(text *document.Text) (source, error) {
 		for _, c := range without {
 			maps = append(maps, c.value)
 		}
-		src.at, src.path = without[0].path, chartKeys.path()
+		src.path = chartKeys.path()
 		return source{}, faults{fmt.Sprintf("%s: a manifest of kind %s holds no table: %s", src.file, kind, src.absent(text, nearIn(maps)))}
 	}
-	return source{}, faults{fmt.Sprintf("%s: a manifest of kind %s holds no table%s; %s", src.file, shown(kind), told(text, nearIn(text.Roots)), expected)}
+	return source{}, faults{fmt.Sprintf("%s: a manifest of kind %s holds no table%s; %s", src.file, quote.Plain(kind), told(text, nearIn(text.Roots)), expected)}
 }
 
 // carried reads the table of a carrier.
@@ -210,7 +223,7 @@ func (src source) alone(text *document.Text, n *yaml.Node) ([]byte, error) {
 	if alias := strange(n); alias != nil {
 		at, _ := text.Offset(alias)
 		line, column := document.NewLines(text.Bytes).Position(at)
-		return nil, faults{fmt.Sprintf("%s: alias %s stands for what is not in the values; write it out", src.place(line, column), shown("*"+alias.Value))}
+		return nil, faults{fmt.Sprintf("%s: alias %s stands for what is not in the values; write it out", src.place(line, column), quote.Plain("*"+alias.Value))}
 	}
 	start, _ := text.Offset(n)
 	end := len(text.Bytes)

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/quote"
 )
 
 // A miss is a key that may have been meant for one of those on the way to the table.
@@ -86,7 +87,7 @@ func told(text *document.Text, found []miss) string {
 		if i == 0 {
 			before, has = "; ", "has "
 		}
-		fmt.Fprintf(&b, "%sline %d %s%s%s", before, line, has, show(name, true), m.note)
+		fmt.Fprintf(&b, "%sline %d %s%s%s", before, line, has, quote.Value(name), m.note)
 	}
 	return b.String()
 }
@@ -107,7 +108,7 @@ func letters(text string) string {
 			return -1
 		}
 		return unicode.ToLower(r)
-	}, shorten(text, maxShown))
+	}, quote.Shorten(text, quote.Limit))
 }
 
 // distance is how many bytes to put in, take out or change make one text of the other.

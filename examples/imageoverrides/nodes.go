@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
+	"github.com/cozystack/image-overrides/internal/quote"
 )
 
 // behind returns what an alias stands for, and any other node as it is.
@@ -113,13 +114,13 @@ func (t *trail) String() string {
 		switch {
 		case s.item >= 0:
 			fmt.Fprintf(&b, "[%d]", s.item)
-		case s.key == "" || strings.ContainsAny(s.key, `.[]"`) || !prints(s.key):
-			fmt.Fprintf(&b, "[%s]", show(s.key, true))
+		case s.key == "" || strings.ContainsAny(s.key, `.[]"`) || quote.Plain(s.key) != s.key:
+			fmt.Fprintf(&b, "[%s]", quote.Value(s.key))
 		default:
 			if b.Len() > 0 {
 				b.WriteByte('.')
 			}
-			b.WriteString(shown(s.key))
+			b.WriteString(s.key)
 		}
 	}
 	return b.String()

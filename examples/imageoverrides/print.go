@@ -3,96 +3,42 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/cozystack/image-overrides/internal/quote"
 )
 
-// Messages quote what they are about, and the input is anybody's: a name with a line feed would
-// forge a line, one with an escape would move the cursor, and one of 300 KB would hide all else.
+// What messages are about is anybody's: a name with a line feed would forge a line, one with
+// an escape would move the cursor, and one of 300 KB would hide all else. Names are written by quote.Plain, and
+// whatever is left goes through say.
 
-// maxShown is how many bytes of one text of the input stand in a message, and maxLine how many
-// bytes a line has.
-const (
-	maxShown = 1024
-	maxLine  = 8 * maxShown
-)
-
-// shown writes a text of the input as it is where all of it prints, and with quotes
-// and escapes otherwise. A long one is shortened.
-func shown(text string) string { return show(text, false) }
-
-// shownImage is shown for images, which have quotes also where a blank could pass for the
-// end of one.
+// shownImage writes an image as it is where all of it prints and no blank could pass for the end of
+// it, and with quotes otherwise.
 func shownImage(image string) string {
-	return show(image, image == "" || strings.Contains(image, " "))
+	if image == "" || strings.Contains(image, " ") {
+		return quote.Value(image)
+	}
+	return quote.Plain(image)
 }
 
-func show(text string, quoted bool) string {
-	short := shorten(text, maxShown)
-	more := len(text) - len(short)
-	if quoted || !prints(short) {
-		short = strconv.Quote(short)
-	}
-	return short + rest(more)
-}
+// maxLine is how many bytes a line of messages has at the most.
+const maxLine = 8 << 10
 
-// rest tells how many bytes were left out.
-func rest(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("... (%d bytes more)", n)
-}
-
-// shorten cuts a text to n bytes at the most, between characters.
-func shorten(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
-}
-
-// prints reports whether all characters of a text are visible, or blanks.
-func prints(text string) bool {
-	for _, r := range text {
-		if !strconv.IsPrint(r) || r == utf8.RuneError {
-			return false
-		}
-	}
-	return true
-}
-
-// say writes a message of one line: what does not print in it has escapes, whoever wrote it, and a
-// line that is too long is shortened.
+// say writes a message of one line, with escapes for what does not print in it.
 func say(w io.Writer, message string) {
-	line := shorten(message, maxLine)
-	if !prints(line) {
-		line = escape(line)
-	}
-	io.WriteString(w, line+rest(len(message)-len(shorten(message, maxLine)))+"\n") // a sink remembers the error
-}
-
-// escape writes the characters that do not print as Go's escapes.
-func escape(text string) string {
 	var b strings.Builder
-	for len(text) > 0 {
-		r, n := utf8.DecodeRuneInString(text)
-		switch {
-		case r == utf8.RuneError || !strconv.IsPrint(r):
-			quoted := strconv.Quote(text[:n])
-			b.WriteString(quoted[1 : len(quoted)-1])
-		default:
-			b.WriteString(text[:n])
+	for _, r := range quote.Shorten(message, maxLine) {
+		if strconv.IsPrint(r) {
+			b.WriteRune(r)
+			continue
 		}
-		text = text[n:]
+		quoted := strconv.QuoteRune(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
 	}
-	return b.String()
+	b.WriteByte('\n')
+	io.WriteString(w, b.String()) // a sink remembers the error
 }
 
 // A sink is where a command writes. It remembers the first error, so that a full disk is one in

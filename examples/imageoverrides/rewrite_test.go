@@ -66,7 +66,7 @@ func TestRewrite(t *testing.T) {
 				"t:2:3: overrides[1]: \"a\" sets none of newName, newTag, digest\n" +
 				"t:2:10: overrides[1]: \"a\" is listed twice\n"},
 		{why: "a table that breaks Flux", files: map[string]string{"t": "- {name: '[', newTag: a}\n"}, stdin: pod, args: "rewrite -t t", status: 1,
-			stderr: "t: error: overrides[0]: name \"[\" is no image name, and Flux reads it as a regular expression; write the image as manifests spell it, without tag and digest (no-reference)\n"},
+			stderr: "t:1:10: error: overrides[0]: name \"[\" has the character '[', so that Flux reads it as a regular expression; write the image as manifests spell it, without tag and digest (no-reference)\n"},
 		{why: "no such table", args: "rewrite -t t", stdin: pod, status: 1, stderr: "t: no such file or directory\n"},
 
 		{why: "no such manifest", files: files("a", pod), args: "rewrite -t t a b c", status: 1, stdout: podAfter, stderr: "a" + podChange + "b: no such file or directory\n"},

@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 	yamljson "sigs.k8s.io/yaml"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
 	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/quote"
 )
 
 // expected is what a text without a table is told.
@@ -29,8 +31,8 @@ func parse(file string, text []byte) (source, error) {
 	switch {
 	case fault != nil:
 		return source{}, fault
-	case len(parsed.Roots) == 0:
-		return source{}, faults{file + ": there is no table here, and nothing else; [] is how an empty table is written"}
+	case len(parsed.Roots) == 0 || len(parsed.Roots) == 1 && isNull(parsed.Roots[0]):
+		return source{}, faults{file + ": there is no table here, for there is nothing; [] is how an empty table is written"}
 	case areManifests(parsed.Roots):
 		return src.manifests(parsed)
 	case isText(err):
@@ -49,9 +51,6 @@ func parse(file string, text []byte) (source, error) {
 	var v any
 	if err := decode(text, &v); err != nil {
 		return source{}, faults{file + ": " + err.Error()}
-	}
-	if v == nil {
-		return source{}, faults{file + ": there is no table here; [] is how an empty table is written"}
 	}
 	return source{}, faults{fmt.Sprintf("%s: a %T holds no table; %s", file, v, expected)}
 }
@@ -125,20 +124,21 @@ func (src source) values(text []byte) (source, error) {
 	}
 	src.path = k.path()
 	if first, second := chartKeys.in(root), secretKeys.in(root); first != nil && second != nil {
-		return source{}, src.two(parsed, first, chartKeys.path(), second, secretKeys.path())
+		before := strings.TrimPrefix(src.at+".", ".")
+		return source{}, src.two(parsed, first, before+chartKeys.path(), second, before+secretKeys.path())
 	}
 	src.table, err = k.parse(text)
 	if err != nil {
 		return source{}, src.faults(err)
 	}
-	if k.in(root) != nil {
+	if !src.table.Absent() {
 		return src, nil
 	}
 	found := near(root, handedOn)
 	if handedOn && len(found) == 0 {
 		return src, nil
 	}
-	return source{}, faults{fmt.Sprintf("%s: %s", src.start(), src.absent(parsed, found))}
+	return source{}, faults{src.start() + ": " + src.absent(parsed, found)}
 }
 
 // start is what a message about the values as a whole starts with.
@@ -146,12 +146,12 @@ func (src source) start() string {
 	if src.key == "" {
 		return src.file
 	}
-	return src.file + ": " + shown(src.key)
+	return src.file + ": " + quote.Plain(src.key)
 }
 
 // absent says that there is no table, and what may have been meant for it.
 func (src source) absent(text *document.Text, found []miss) string {
-	return fmt.Sprintf("there is no %s here%s; [] is how an empty table is written", src.where(), told(text, found))
+	return fmt.Sprintf("there is no %s here%s; [] is how an empty table is written", src.path, told(text, found))
 }
 
 // two says that there are two tables, where one is expected.

@@ -3,12 +3,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
+	"github.com/cozystack/image-overrides/internal/quote"
 )
 
 // A source is a table, and where it stood.
@@ -78,17 +78,12 @@ func (s streams) ready(file string) (source, error) {
 
 // faults writes what the library found, a line for each fault.
 func (src source) faults(err error) faults {
-	list := []error{err}
-	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		list = many.Unwrap()
+	list := imageoverrides.Faults(err)
+	if list == nil {
+		return faults{src.file + ": " + err.Error()}
 	}
 	var lines faults
-	for _, err := range list {
-		var e *imageoverrides.Error
-		if !errors.As(err, &e) {
-			lines = append(lines, src.file+": "+err.Error())
-			continue
-		}
+	for _, e := range list {
 		text := e.Reason()
 		if src.at != "" && e.Path != "" {
 			text = src.at + "." + text
@@ -116,7 +111,7 @@ func advice(e *imageoverrides.Error) string {
 // place writes a place as messages start with it.
 func (src source) place(line, column int) string {
 	if line > 0 && src.key != "" {
-		return src.file + ": " + shown(src.key) + position(line, column)
+		return src.file + ": " + quote.Plain(src.key) + position(line, column)
 	}
 	return src.file + position(line, column)
 }
@@ -136,13 +131,16 @@ func (src source) where() string {
 	return src.at + "." + src.path
 }
 
-// finding writes a finding in one line.
+// finding writes a finding in one line. One of several entries has the first of them.
 func (src source) finding(f imageoverrides.Finding) string {
 	entry := src.where()
 	if f.Entry >= 0 {
 		entry = fmt.Sprintf("%s[%d]", entry, f.Entry)
 	}
-	return fmt.Sprintf("%s: %s: %s: %s (%s)", src.file, f.Severity, entry, f.Message, f.Rule)
+	if n := len(f.Entries) - 1; n > 0 {
+		entry += fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("%s: %s: %s: %s (%s)", src.place(f.Line, f.Column), f.Severity, entry, f.Message, f.Rule)
 }
 
 // summary says in one line what was read.
