@@ -131,22 +131,9 @@ func (r *release) isPatch() bool {
 
 // read decodes the release's post-renderers.
 func (r *release) read() error {
-	spec, list := r.spec.value, r.list.value
-	if spec == nil {
-		return nil
-	}
-	if list == nil || spec.Kind != yaml.MappingNode { // perhaps by way of an alias or a merge key
-		var decoded struct {
-			PostRenderers yaml.Node `yaml:"postRenderers"`
-		}
-		if err := spec.Decode(&decoded); err != nil {
-			return fmt.Errorf("spec: %w", decodeError(err))
-		}
-		list = &decoded.PostRenderers
-	}
-	list = behind(list)
+	list := child(r.spec.value, "postRenderers") // perhaps by way of an alias or a merge key
 	switch {
-	case list.IsZero() || list.Tag == "!!null":
+	case isNull(list):
 		return nil
 	case list.Kind != yaml.SequenceNode:
 		return errors.New("spec.postRenderers must be a list")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -22,10 +23,11 @@ const expected = "expected the platform chart's values, a list of entries, or a 
 // parse reads the table of a text, and tells the shapes apart by what the text holds.
 func parse(file string, text []byte) (source, error) {
 	src := source{file: file, path: "overrides"}
-	table, err := imageoverrides.Parse(text)
-	if table.Len() > 0 {
-		src.table = table
-		return src, nil
+	if list.Match(text) { // which may be long, and which the library reads fast
+		if table, err := imageoverrides.Parse(text); err == nil && table.Len() > 0 {
+			src.table = table
+			return src, nil
+		}
 	}
 	parsed, fault := src.parse(text)
 	switch {
@@ -35,25 +37,21 @@ func parse(file string, text []byte) (source, error) {
 		return source{}, faults{file + ": there is no table here, for there is nothing; [] is how an empty table is written"}
 	case areManifests(parsed.Roots):
 		return src.manifests(parsed)
-	case isText(err):
-		return source{}, src.faults(err)
-	}
-	switch root := parsed.Roots[0]; root.Kind {
-	case yaml.SequenceNode:
-		if err != nil {
-			return source{}, src.faults(err)
-		}
-		src.table = table
-		return src, nil
-	case yaml.MappingNode:
+	case len(parsed.Roots) == 1 && parsed.Roots[0].Kind == yaml.MappingNode:
 		return src.values(text)
 	}
-	var v any
-	if err := decode(text, &v); err != nil {
-		return source{}, faults{file + ": " + err.Error()}
+	var err error
+	if src.table, err = imageoverrides.Parse(text); err == nil {
+		return src, nil
 	}
-	return source{}, faults{fmt.Sprintf("%s: a %T holds no table; %s", file, v, expected)}
+	if root := parsed.Roots[0]; len(parsed.Roots) == 1 && root.Kind == yaml.ScalarNode {
+		return source{}, faults{fmt.Sprintf("%s: a %s holds no table; %s", file, strings.TrimPrefix(root.ShortTag(), "!!"), expected)}
+	}
+	return source{}, src.faults(err)
 }
+
+// list matches the start of a text that is a list.
+var list = regexp.MustCompile(`^(?:\x{FEFF}|\s|#.*\n|---)*[-\[]`)
 
 // parse parses a text, and refuses what is no YAML, and what would be if somebody rendered it.
 func (src source) parse(text []byte) (*document.Text, error) {
