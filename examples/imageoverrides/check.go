@@ -19,16 +19,20 @@ Standard output gets a line for each fault and each finding, and for a table tha
 used a line with its entries and the start of its hash, which the releases
 that carry it have in their post-renderer:
 
-  FILE:LINE:COLUMN: a fault; of a Secret, line and column in the text of its values.yaml
-  FILE: error: a finding: the table can never work, or breaks Flux (rule)
-  FILE: warning: a finding: the table works, perhaps not as it was meant (rule)
+  FILE:LINE:COLUMN: a fault
+  FILE:LINE:COLUMN: error: a finding: the table can never work, or breaks Flux (rule)
+  FILE:LINE:COLUMN: warning: a finding: it works, perhaps not as it was meant (rule)
+
+For a text of a Secret or a ConfigMap its key stands behind FILE, and line and column count in
+the text.
 
 Example:
 
   imageoverrides check values.yaml
   kubectl get secret -n cozy-system cozystack-values -o yaml | imageoverrides check -
 
-Exit status: 0 no more than warnings, 1 a fault, an error, or no such file, 2 wrong usage.
+Exit status: 0 no more than warnings, 1 a fault, an error, no such file or a failed write,
+2 wrong usage.
 `
 
 // check runs the command check.
@@ -43,7 +47,7 @@ func (s streams) check(args []string) int {
 	src, err := s.read(flags.Arg(0))
 	var found faults
 	if errors.As(err, &found) {
-		fmt.Fprintln(s.stdout, found)
+		found.say(s.stdout)
 		return 1
 	}
 	if err != nil {
@@ -51,13 +55,13 @@ func (s streams) check(args []string) int {
 	}
 	status := 0
 	for _, f := range src.table.Lint() {
-		fmt.Fprintln(s.stdout, src.finding(f))
+		say(s.stdout, src.finding(f))
 		if f.Severity == imageoverrides.SeverityError {
 			status = 1
 		}
 	}
 	if status == 0 {
-		fmt.Fprintln(s.stdout, src.summary())
+		say(s.stdout, src.summary())
 	}
 	return status
 }

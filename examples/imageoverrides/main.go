@@ -44,7 +44,10 @@ Example:
   imageoverrides check values.yaml
   imageoverrides rewrite -t values.yaml manifests/*.yaml
 
-Exit status: 0 all is well, 1 bad input, 2 wrong usage.
+What does not print in names and images is quoted in messages, and long texts are
+shortened. Templates of charts must be rendered before they are read (helm template).
+
+Exit status: 0 all is well, 1 bad input or a failed write, 2 wrong usage.
 `
 
 // A table is read by every command in the same way.
@@ -53,8 +56,14 @@ A table is read, from a file or from standard input (-), out of one of:
 
   values of the platform chart   at registries.imageOverrides
   a plain list of entries        YAML or JSON
-  a Secret manifest              at _cluster.image-overrides in its key values.yaml;
+  the platform's Secret          at _cluster.image-overrides in its key values.yaml;
                                  or that key's text alone
+  a manifest with such values    a HelmRelease (spec.values), a Package
+                                 (spec.components.*.values), a ConfigMap or another
+                                 Secret (a text in data), alone or among others
+
+Values without the table are an error, and what may have been meant for it is told: an
+empty table is written []. Only in the platform's Secret it has no key.
 `
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

@@ -114,50 +114,58 @@ func (src source) carried(text *document.Text, c carrier) (source, error) {
 
 // carriers returns the places of an object that have values.
 func (src source) carriers(text *document.Text, o object) ([]carrier, error) {
-	spec, path := child(o.node, "spec"), o.trail.under("spec")
 	switch kind := scalar(o.node, "kind"); kind {
 	case "HelmRelease":
-		return src.maps(text, kind, spec, path)
+		return src.maps(text, kind, o.node, o.trail, "spec", "values")
 	case "Package":
-		components := child(spec, "components")
-		if components == nil || components.Kind != yaml.MappingNode {
-			return nil, nil
-		}
-		var list []carrier
-		for i := 0; i+1 < len(components.Content); i += 2 {
-			name := behind(components.Content[i]).Value
-			c, err := src.maps(text, kind, behind(components.Content[i+1]), path.under("components").under(name))
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, c...)
-		}
-		return list, nil
+		return src.maps(text, kind, o.node, o.trail, "spec", "components", "*", "values")
 	case "Secret", "ConfigMap":
 		return src.texts(kind, o)
 	}
 	return nil, nil
 }
 
-// maps returns the field values of n, which is at path.
-func (src source) maps(text *document.Text, kind string, n *yaml.Node, path *trail) ([]carrier, error) {
-	values := child(n, "values")
-	if values == nil || values.Kind != yaml.MappingNode {
+// maps returns the maps under keys of n, which is at t; the key * is each. A key that is there twice is an error: the last
+// one counts, and somebody wrote the other.
+func (src source) maps(text *document.Text, kind string, n *yaml.Node, t *trail, way ...string) ([]carrier, error) {
+	switch {
+	case n == nil || n.Kind != yaml.MappingNode:
 		return nil, nil
+	case len(way) == 0:
+		c := carrier{kind: kind, path: t.String(), value: n}
+		c.table = chartKeys.in(n) != nil || secretKeys.in(n) != nil
+		return []carrier{c}, nil
 	}
-	c := carrier{kind: kind, path: path.under("values").String(), value: values}
-	c.table = chartKeys.in(values) != nil || secretKeys.in(values) != nil
-	var first *yaml.Node
-	for i := 0; c.table && i+1 < len(n.Content); i += 2 {
-		switch key := n.Content[i]; {
-		case key.Value != "values":
-		case first == nil:
-			first = key
-		default:
-			return nil, src.two(text, first, c.path, key, c.path)
+	var list []carrier
+	first := make(map[string]*yaml.Node)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := behind(n.Content[i])
+		if key.Value != way[0] && way[0] != "*" {
+			continue
 		}
+		if before := first[key.Value]; before != nil {
+			return nil, src.twice(text, t.under(key.Value).String(), before, key)
+		}
+		first[key.Value] = key
+		below, err := src.maps(text, kind, behind(n.Content[i+1]), t.under(key.Value), way[1:]...)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, below...)
 	}
-	return []carrier{c}, nil
+	if value := child(n, way[0]); len(first) == 0 && value != nil { // by way of a merge key
+		return src.maps(text, kind, value, t.under(way[0]), way[1:]...)
+	}
+	return list, nil
+}
+
+// twice is the fault of a key that a map has twice.
+func (src source) twice(text *document.Text, path string, first, second *yaml.Node) faults {
+	lines := document.NewLines(text.Bytes)
+	at, _ := text.Offset(first)
+	line, column := lines.Position(at)
+	at, _ = text.Offset(second)
+	return faults{fmt.Sprintf("%s: %s is set twice, first in line %d, column %d", src.place(lines.Position(at)), path, line, column)}
 }
 
 // texts returns the texts of a Secret or a ConfigMap. As in a cluster, stringData counts more than data.

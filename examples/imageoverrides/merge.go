@@ -36,7 +36,14 @@ goes. Between the items of a list in brackets, as in JSON, white space may chang
 that cannot be done without doubt, the release is an error: where spec or spec.postRenderers
 is an alias, has an anchor, or comes from a merge key, and in rare notations.
 
-Standard error gets a line for each release that changes, and a line with the totals:
+A HelmRelease without a chart (spec.chart, spec.chartRef) is a patch of another, whose list
+of post-renderers it would replace; it is left alone. HelmReleases inside other objects, in
+their texts, and of other versions are not reached. One that would change and that SOPS
+has signed (sops.mac, unless mac_only_encrypted) is an error, and so is a template that nobody
+rendered.
+
+Standard error gets a line for each release that changes, is left alone or is not
+reached, and a line with the totals:
 
   FILE:LINE:COLUMN: HelmRelease NAME: what happened to the table of which hash
 
@@ -47,7 +54,7 @@ Example:
   imageoverrides merge -t values.yaml releases.yaml
   kubectl get helmreleases -A -o yaml | imageoverrides merge -t values.yaml
 
-Exit status: 0 done, 1 bad input, 2 wrong usage.
+Exit status: 0 done, 1 bad input or a failed write, 2 wrong usage.
 `
 
 // merge runs the command merge.

@@ -121,6 +121,14 @@ func mergeText(text []byte, t imageoverrides.Table) ([]byte, error) {
 	return m.piece(document.Piece{Bytes: text, Line: 1}, t)
 }
 
+// decode reads YAML or JSON as Helm reads values.
+func decode(text []byte, v any) error {
+	if json.Valid(text) {
+		return json.Unmarshal(text, v)
+	}
+	return yamljson.Unmarshal(text, v)
+}
+
 // renderers returns the post-renderers of the releases of a text, and the text's other values, read
 // by another decoder than the command's.
 func renderers(t *rapid.T, text []byte) (lists [][]helmv2.PostRenderer, others string) {

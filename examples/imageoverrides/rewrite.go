@@ -30,8 +30,12 @@ come from standard input. Directories are refused. On standard output a line ---
 goes between files where the next does not begin with one.
 
 With -w a file is replaced through a temporary file beside it and a rename. It
-keeps its mode. Where nothing changes, nothing is written. A symbolic link stays, and
-the file that it leads to is replaced.
+keeps owner, group and mode, or stays as it is where it cannot; access lists, extended
+attributes and other hard links are not kept. Where nothing changes, nothing is
+written. A symbolic link stays, and the file that it leads to is replaced.
+
+A document that would change and that SOPS has signed (sops.mac, unless mac_only_encrypted)
+is an error: decrypt it, rewrite it, encrypt it. So is a template that nobody rendered.
 
 Standard error gets a line for each image that changes, and a line with the totals:
 
@@ -45,7 +49,7 @@ Example:
   imageoverrides rewrite -t values.yaml manifests/*.yaml
   helm template cilium ./cilium | imageoverrides rewrite -t values.yaml
 
-Exit status: 0 done, 1 bad input, 2 wrong usage.
+Exit status: 0 done, 1 bad input or a failed write, 2 wrong usage.
 `
 
 // rewrite runs the command rewrite.

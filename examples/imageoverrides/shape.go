@@ -3,14 +3,12 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	yamljson "sigs.k8s.io/yaml"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
 	"github.com/cozystack/image-overrides/internal/document"
@@ -40,14 +38,25 @@ func parse(file string, text []byte) (source, error) {
 	case len(parsed.Roots) == 1 && parsed.Roots[0].Kind == yaml.MappingNode:
 		return src.values(text)
 	}
-	var err error
-	if src.table, err = imageoverrides.Parse(text); err == nil {
-		return src, nil
-	}
 	if root := parsed.Roots[0]; len(parsed.Roots) == 1 && root.Kind == yaml.ScalarNode {
-		return source{}, faults{fmt.Sprintf("%s: a %s holds no table; %s", file, strings.TrimPrefix(root.ShortTag(), "!!"), expected)}
+		return source{}, faults{fmt.Sprintf("%s: a %s holds no table; %s", file, scalarKind(root), expected)}
 	}
-	return source{}, src.faults(err)
+	var err error
+	if src.table, err = imageoverrides.Parse(text); err != nil {
+		return source{}, src.faults(err)
+	}
+	return src, nil
+}
+
+// scalarKind names what a text is that is one scalar.
+func scalarKind(n *yaml.Node) string {
+	switch n.ShortTag() {
+	case "!!bool":
+		return "bool"
+	case "!!int", "!!float":
+		return "number"
+	}
+	return "string"
 }
 
 // list matches the start of a text that is a list.
@@ -58,11 +67,14 @@ func (src source) parse(text []byte) (*document.Text, error) {
 	parsed, err := document.Parse(text)
 	var syntax *document.SyntaxError
 	if errors.As(err, &syntax) {
-		line, column := document.NewLines(text).Position(syntax.Offset)
 		if at, ok := action(text); ok && at <= syntax.Offset {
-			line, column = document.NewLines(text).Position(at)
+			line, column := document.NewLines(text).Position(at)
 			return nil, faults{src.place(line, column) + ": " + notRendered}
 		}
+		if _, err := imageoverrides.Parse(text); err != nil { // which knows text behind the end
+			return nil, src.faults(err)
+		}
+		line, column := document.NewLines(text).Position(syntax.Offset)
 		return nil, faults{src.place(line, column) + ": " + syntax.Reason}
 	}
 	if at, ok := parsedAction(parsed); ok {
@@ -70,20 +82,6 @@ func (src source) parse(text []byte) (*document.Text, error) {
 		return nil, faults{src.place(line, column) + ": " + notRendered}
 	}
 	return parsed, err
-}
-
-// isText reports whether an error is of a text that cannot be read at all.
-func isText(err error) bool {
-	var e *imageoverrides.Error
-	return errors.As(err, &e) && (e.Rule == imageoverrides.RuleSyntax || e.Rule == imageoverrides.RuleDocument)
-}
-
-// decode reads YAML or JSON as Helm reads values.
-func decode(text []byte, v any) error {
-	if json.Valid(text) {
-		return json.Unmarshal(text, v)
-	}
-	return yamljson.Unmarshal(text, v)
 }
 
 // keys are the two keys that a table stands under in values.
