@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cozystack/image-overrides/imageoverrides"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -70,6 +72,15 @@ func calls(t *testing.T, list []call) {
 			}
 		})
 	}
+}
+
+// must parses a table.
+func must(text string) imageoverrides.Table {
+	t, err := imageoverrides.Parse([]byte(text))
+	if err != nil {
+		panic(err)
+	}
+	return t
 }
 
 func same(t *testing.T, what, got, want string) {
