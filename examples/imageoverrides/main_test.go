@@ -206,7 +206,7 @@ func process(t *testing.T, before, args string) (stdout, stderr string, status i
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(shell, "-c", before+`; exec "$0" `+args, program)
+	cmd := exec.Command(shell, "-c", before+"\nexec \"$0\" "+args, program)
 	cmd.Env = append(os.Environ(), "IMAGEOVERRIDES_MAIN=1")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
