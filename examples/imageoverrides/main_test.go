@@ -109,6 +109,7 @@ func read(t *testing.T, name string) string {
 func TestUsage(t *testing.T) {
 	calls(t, []call{
 		{why: "help", args: "-h", stdout: usage},
+		{why: "help, with one dash", args: "-help", stdout: usage},
 		{why: "help, long", args: "--help", stdout: usage},
 		{why: "help of check", args: "check -h", stdout: checkUsage},
 		{why: "help of rewrite", args: "rewrite --help", stdout: rewriteUsage},

@@ -115,6 +115,15 @@ func TestMerge(t *testing.T) {
 		{why: "an empty list, in braces", change: added, in: head + "spec: {chart: c, postRenderers: []}\n", out: head + "spec: {chart: c, postRenderers: [" + tableJSON + "]}\n"},
 
 		{why: "a spec in braces", change: added, in: head + "spec: {chart: c}\n", out: head + "spec: {\"postRenderers\": [" + tableJSON + "], chart: c}\n"},
+		{why: "comments in braces", change: added,
+			in:  head + "spec: {chart: c, # ]}\n  a: b, #[\n  postRenderers: [] # }\n  }\n",
+			out: head + "spec: {chart: c, # ]}\n  a: b, #[\n  postRenderers: [" + tableJSON + "] # }\n  }\n"},
+		{why: "a comment at the end of braces", change: added,
+			in:  head + "spec: {chart: c # }\n  }\n",
+			out: head + "spec: {\"postRenderers\": [" + tableJSON + "], chart: c # }\n  }\n"},
+		{why: "a comment within a list in brackets", change: added,
+			in:  head + "spec:\n  chart: c\n  postRenderers: [{kustomize: {images: [ # ]}\n    ]}}]\n",
+			out: head + "spec:\n  chart: c\n  postRenderers: [{kustomize: {images: [ # ]}\n    ]}}, " + tableJSON + "]\n"},
 		{why: "own in brackets", change: added,
 			in:  head + "spec:\n  chart: c\n  postRenderers: [{kustomize: {images: [{name: 'it''s]', newTag: \"\\\"]\"}]}}]  # own\n",
 			out: head + "spec:\n  chart: c\n  postRenderers: [{kustomize: {images: [{name: 'it''s]', newTag: \"\\\"]\"}]}}, " + tableJSON + "]  # own\n"},
@@ -237,6 +246,7 @@ func TestMergeCommand(t *testing.T) {
 		bad("an anchor in what would go", head+"spec:\n  chart: c\n  postRenderers:\n  - kustomize: {images: &a [{name: image-overrides.invalid/table}]}\n  a: *a\n", "1:1: ", "HelmRelease n/r: "+place),
 		bad("an anchor in what would go, and one before", "base: &a x\n"+head+"spec:\n  chart: c\n  postRenderers:\n  - kustomize: {images: &a [{name: image-overrides.invalid/table}]}\n  a: *a\n", "1:1: ", "HelmRelease n/r: "+place),
 		bad("a list that an alias stands for", head+"spec:\n  chart: c\n  postRenderers: &p\n  - {}\nother: *p\n", "1:1: ", "HelmRelease n/r: "+place),
+		bad("a spec with a list that an alias stands for", head+"spec: &s\n  chart: c\n  postRenderers:\n  - {}\nother: *s\n", "1:1: ", "HelmRelease n/r: "+place),
 		bad("a spec that an alias stands for", head+"spec: &s\n  chart: c\nother: *s\n", "1:1: ", "HelmRelease n/r: "+place),
 		bad("an alias bomb", bomb(head+"spec: {chart: c, postRenderers: *i}\n"), "1:1: ", "HelmRelease n/r: spec.postRenderers[0]: document contains excessive aliasing"),
 	})

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -122,19 +121,4 @@ func program(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return "./program"
-}
-
-// cpu returns what the process spends on a call.
-func cpu(t *testing.T, call func()) time.Duration {
-	t.Helper()
-	spent := func() time.Duration {
-		var r syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-			t.Fatal(err)
-		}
-		return time.Duration(r.Utime.Nano())
-	}
-	before := spent()
-	call()
-	return spent() - before
 }
