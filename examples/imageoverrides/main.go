@@ -14,8 +14,8 @@
 // well, 1 on bad input, and 2 on wrong usage.
 //
 // It is an example of the packages imageoverrides and postrender. What it takes from
-// the module's internal packages serves positions and the editing of HelmReleases in
-// their text; a program that holds objects in memory needs neither.
+// the module's internal packages serves positions, the editing of HelmReleases in
+// their text, and quotes in messages; a program that holds objects in memory needs none of it.
 package main
 
 import (

@@ -182,7 +182,7 @@ func TestGolden(t *testing.T) {
 // The table says the same in each of its shapes.
 func TestShapes(t *testing.T) {
 	var want string
-	for _, name := range []string{"overrides.yaml", "values.yaml", "secret.yaml"} {
+	for _, name := range []string{"overrides.yaml", "values.yaml", "secret.yaml", "package.yaml"} {
 		src, err := streams{}.read("../testdata/" + name)
 		if err != nil {
 			t.Fatal(err)

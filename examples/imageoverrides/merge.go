@@ -178,8 +178,10 @@ func (m *merged) piece(p document.Piece, t imageoverrides.Table) ([]byte, error)
 		}
 		return nil, fmt.Errorf("%s: %s", at(syntax.Offset), syntax.Reason)
 	}
-	if action, ok := parsedAction(text); ok {
-		return nil, fmt.Errorf("%s: %s", at(action), notRendered)
+	for _, find := range []func(*document.Text) (int, bool){parsedAction, quotedAction} {
+		if action, ok := find(text); ok {
+			return nil, fmt.Errorf("%s: %s", at(action), notRendered)
+		}
 	}
 	here := merged{documents: len(text.Roots)}
 	releases := findReleases(text)

@@ -48,7 +48,7 @@ func refuse(p document.Piece, t imageoverrides.Table, result imageoverrides.Resu
 			}
 		}
 		return &fault{e.Line, e.Column, e.Reason()}
-	case !mayHaveAction.Match(body) && (len(result.Changes) == 0 || !bytes.Contains(body, []byte(signature))):
+	case !bytes.Contains(body, []byte("{{")) && (len(result.Changes) == 0 || !bytes.Contains(body, []byte(signature))):
 		return nil
 	}
 	text, err := document.Parse(body)
@@ -56,6 +56,9 @@ func refuse(p document.Piece, t imageoverrides.Table, result imageoverrides.Resu
 		return nil
 	}
 	if at, ok := parsedAction(text); ok {
+		return newFault(p, at, notRendered)
+	}
+	if at, ok := quotedAction(text); ok {
 		return newFault(p, at, notRendered)
 	}
 	if at, c, ok := signedChange(text, result.Changes); ok {

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"regexp"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -39,6 +40,49 @@ func parsedAction(text *document.Text) (offset int, found bool) {
 		return false
 	}
 	return offset, walk(text.Roots)
+}
+
+// helmAction matches an action of a chart's template. Other programs than Helm have actions in texts
+// that are right as they are.
+var helmAction = regexp.MustCompile(`\{\{(?:[^}]*[\s(])?-?(?:\$?\.(?:Values|Chart|Release|Capabilities|Files|Template)\b|(?:include|template|tpl)\s)`)
+
+// quotedAction finds the first action in a text of manifests where an action is wrong also within quotes: in the name
+// of an object, and, of a chart's template, in the image of a container. Values are for Helm to render.
+func quotedAction(text *document.Text) (offset int, found bool) {
+	if !bytes.Contains(text.Bytes, []byte("{{")) {
+		return 0, false
+	}
+	first := func(n *yaml.Node) {
+		if at, ok := text.Offset(n); ok && (!found || at < offset) {
+			offset, found = at, true
+		}
+	}
+	var walk func(n *yaml.Node, containers bool)
+	walk = func(n *yaml.Node, containers bool) {
+		for i, c := range n.Content {
+			switch {
+			case n.Kind != yaml.MappingNode:
+				walk(c, containers)
+			case i%2 == 0:
+			case c.Kind == yaml.ScalarNode && containers && n.Content[i-1].Value == "image" && helmAction.MatchString(c.Value):
+				first(c)
+			default:
+				key := n.Content[i-1].Value
+				walk(c, c.Kind == yaml.SequenceNode && (key == "containers" || key == "initContainers"))
+			}
+		}
+	}
+	for _, o := range objects(text.Roots) {
+		for _, key := range []string{"name", "namespace"} {
+			if n := child(child(o.node, "metadata"), key); n != nil && n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "{{") {
+				first(n)
+			}
+		}
+		if kind := scalar(o.node, "kind"); kind != "HelmRelease" && kind != "Package" {
+			walk(o.node, false)
+		}
+	}
+	return offset, found
 }
 
 var (

@@ -61,6 +61,38 @@ func TestTemplates(t *testing.T) {
 	})
 }
 
+// In the name of an object and in the image of a container no action is right, and quotes do not make it so.
+func TestQuotedTemplates(t *testing.T) {
+	for _, c := range []struct{ why, in, at string }{
+		{"an image", "kind: Pod\nspec:\n  containers:\n  - image: \"{{ .Values.repository }}:{{ .Values.tag }}\"\n", "4:12"},
+		{"an image, not from its start", "kind: Pod\nspec:\n  initContainers:\n  - image: docker.io/{{- $.Values.name }}\n", "4:12"},
+		{"an image by a named template", "kind: Pod\nspec: {containers: [{image: '{{ include \"a.image\" . }}'}]}\n", "2:29"},
+		{"a pipeline", "kind: Pod\nspec: {containers: [{image: '{{ default \"a\" .Values.image }}'}]}\n", "2:29"},
+		{"a name", "kind: Service\nmetadata: {name: '{{ .Release.Name }}-a'}\n", "2:18"},
+		{"any name", "kind: Service\nmetadata:\n  namespace: a-{{ name }}\n", "3:14"},
+		{"an item of a List", "kind: List\nitems: [{kind: Service, metadata: {name: '{{ x }}'}}]\n", "2:42"},
+		{"the first", "kind: Pod\nspec: {containers: [{image: '{{.Values.a}}'}]}\nmetadata: {name: '{{ x }}'}\n", "2:29"},
+	} {
+		for _, command := range []string{"rewrite", "merge"} {
+			calls(t, []call{{why: c.why + ", " + command, files: map[string]string{"t": one, "f": c.in}, args: command + " -t t f", status: 1, stderr: "f:" + c.at + ": " + notRendered + "\n"}})
+		}
+	}
+	for _, c := range []struct{ why, in string }{
+		{"of Argo", "kind: WorkflowTemplate\nspec: {templates: [{initContainers: [{image: '{{inputs.parameters.image}}'}]}]}\n"},
+		{"of an ApplicationSet", "kind: ApplicationSet\nspec: {template: {metadata: {name: '{{ .name }}'}}}\n"},
+		{"elsewhere", "kind: ConfigMap\ndata: {image: '{{ .Values.image }}', containers: '{{ .Release.Name }}'}\n"},
+		{"in a custom resource", "kind: A\nspec: {image: '{{ .Values.image }}'}\n"},
+	} {
+		calls(t, []call{
+			{why: c.why + ", rewrite", files: map[string]string{"t": one, "f": c.in}, args: "rewrite -t t f", stdout: c.in, stderr: "1 document, 0 images changed\n"},
+			{why: c.why + ", merge", files: map[string]string{"t": one, "f": c.in}, args: "merge -t t f", stdout: c.in, stderr: "1 document, 0 releases, 0 changed\n"},
+		})
+	}
+	values := head + "spec:\n  chart: c\n  values: {initContainers: [{image: '{{ .Values.image }}'}]}\n"
+	calls(t, []call{{why: "values are for Helm to render", files: map[string]string{"t": one, "f": values}, args: "merge -t t f", stdout: values + oneRenderer,
+		stderr: "f:1:1: HelmRelease n/r: " + oneAdded + "1 document, 1 release, 1 changed\n"}})
+}
+
 // Actions in texts are text.
 func TestNoTemplates(t *testing.T) {
 	for _, c := range []struct{ why, in string }{
