@@ -40,7 +40,7 @@ func TestShownImage(t *testing.T) {
 // Whatever names, keys and images are, what a command says is printable lines of bounded length, one for each
 // message, and none of them is the input's.
 func TestPrintable(t *testing.T) {
-	evil := rapid.SampledFrom([]string{"a\nf:1:1: forged", "\x1b[2J", "b\r\x00", "\u202e\u200b", "\u0085x", "it's \"q\"", "e\tf", strings.Repeat("x", 300_000), "[", "é"})
+	evil := rapid.SampledFrom([]string{"a\nf:1:1: forged", "\x1b[2J", "b\r\x00", "\u202e\u200b", "\u0085x", "it's \"q\"", "e\tf", strings.Repeat("x", 20_000), "[", "é"})
 	forged := regexp.MustCompile(`(?m)^(f:1:1: forged|forged)`)
 	rapid.Check(t, func(t *rapid.T) {
 		q := func(label string) string { return jsonText(evil.Draw(t, label)) }
