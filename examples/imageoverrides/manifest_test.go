@@ -219,6 +219,7 @@ func TestAbsent(t *testing.T) {
 	}
 	calls(t, []call{
 		cluster("the platform writes no key for an empty table", "_cluster: {root-host: a, overrides: {registry: b}}\n", ""),
+		cluster("other keys are not near", "_cluster: {}\nregistry: a\nimages: [{name: a, newTag: b}]\n", ""),
 		cluster("the same in its Secret", secretText("stringData", "'_cluster: {root-host: a}'"), ""),
 		cluster("the same in a stream", service+"---\n"+secretText("data", base64Text("_cluster: {}\n")), ""),
 		cluster("but a slip is one", "_cluster:\n  image_overrides: []\n", `there is no _cluster.image-overrides here; line 2 has "image_overrides"`),

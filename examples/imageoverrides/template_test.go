@@ -13,6 +13,20 @@ import (
 	"github.com/cozystack/image-overrides/internal/document"
 )
 
+// A fault before the first action is told as what it is, and so is text that Helm would not read.
+func TestFaultsBeforeTemplates(t *testing.T) {
+	fault := "kind: Pod\na: ]\n" + "x: y\nz: y\n" + "b: {{ .x }}-c\n"
+	const says = "f:3:4: did not find expected node content\n"
+	files := map[string]string{"t": one, "f": fault}
+	calls(t, []call{
+		{why: "check", files: files, args: "check f", status: 1, stdout: says},
+		{why: "rewrite", files: files, args: "rewrite -t t f", status: 1, stderr: says},
+		{why: "merge", files: files, args: "merge -t t f", status: 1, stderr: says},
+		{why: "text behind the end", files: map[string]string{"f": "{}\nregistries: {}\n"}, args: "check f", status: 1,
+			stdout: "f:2:1: text behind the first document, which is all that Helm reads; is a line above indented by more than this one, or a value complete?\n"},
+	})
+}
+
 // A template that nobody rendered is called one, whether it parses or not.
 func TestTemplates(t *testing.T) {
 	const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n    spec:\n      containers:\n"
