@@ -49,6 +49,7 @@ func TestTemplates(t *testing.T) {
 		{"behind a text with actions", "kind: ConfigMap\ndata:\n  a: |\n    {{ .x }}\n    b: {{ .y }}\n  c: {{ .z }}-d\n", "6:6"},
 		{"behind a text in a list", "a:\n- b: |-\n    {{ .x }}\n  c: {{ .y }}-d\n", "4:6"},
 		{"behind a text that is an item", "a:\n- >\n {{ .x }}\n- {{ .y }}-d\n", "4:3"},
+		{"behind a text in a list in a list", "- - >\n   {{ .x }}\n  - {{ .y }}-d\n", "3:5"},
 		{"CRLF", "kind: Pod\r\nmetadata:\r\n  {{- if .a }}\r\n  name: b\r\n", "3:3"},
 		{"a second document", service + "---\nkind: Pod\nspec: {{ .x }}\n", "6:7"},
 		{"a list of entries", "- name: a\n  newTag: {{ .Values.tag }}\n", "2:11"},
