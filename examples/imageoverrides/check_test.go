@@ -52,6 +52,10 @@ func TestCheck(t *testing.T) {
 		{why: "error of Lint in a Secret", files: f(secretText("stringData", "'_cluster: {image-overrides: [{name: a/b, newTag: -x}]}'")), args: "check f", status: 1,
 			stdout: "f: values.yaml:1:50: _cluster.image-overrides[0]: newTag \"-x\" is no tag: it begins with '-'\n"},
 
+		{why: "a finding of several entries", stdin: "- {name: docker.io/a/b, newTag: c}\n- {name: docker.io/d/e, newTag: f}\n", args: "check -",
+			stdout: "<stdin>:1:10: warning: overrides[0] and 1 more: manifests may spell images of Docker Hub in ways that the table leaves alone: " +
+				"\"docker.io/a/b\" as a/b, index.docker.io/a/b; \"docker.io/d/e\" as d/e, index.docker.io/d/e. Add an entry for each spelling that they use (spelling)\n" +
+				"<stdin>: overrides: 2 entries, hash 4fbdbd62d08f\n"},
 		{why: "every fault of a list, with its position", args: "check f", status: 1,
 			files: f("- name: nginx:1\n  newTag: 1.20\n- newTag: a\n- {name: a, tag: b}\n- name: a\n  digest: sha256:0\n- x\n"),
 			stdout: `f:2:11: overrides[0].newTag must be a string, got float64; quote it
