@@ -48,7 +48,7 @@ func (s streams) charts(args []string) int {
 		misses, err := chart.Check(os.DirFS(dir))
 		for _, m := range misses {
 			m.File = filepath.Join(dir, filepath.FromSlash(m.File))
-			fmt.Fprintln(s.stdout, m)
+			say(s.stdout, m.String())
 			status = 1
 		}
 		if err != nil {

@@ -4,7 +4,9 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -46,5 +48,27 @@ func TestCharts(t *testing.T) {
 		}
 		same(t, c.args+": standard output", stdout.String(), c.stdout)
 		same(t, c.args+": standard error", stderr.String(), c.stderr)
+	}
+}
+
+// TestChartsOddName: what a folder of charts calls its files stays on its line.
+func TestChartsOddName(t *testing.T) {
+	dir := t.TempDir()
+	templates := filepath.Join(dir, "templates")
+	name := "a\n\x1b[2J.yaml"
+	for file, text := range map[string]string{
+		filepath.Join(dir, "Chart.yaml"): "apiVersion: v2\nname: a\nversion: 0.1.0\n",
+		filepath.Join(templates, name):   "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: a}\nspec: {}\n",
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var stdout, stderr strings.Builder
+	if status := run([]string{"charts", dir}, strings.NewReader(""), &stdout, &stderr); status != 1 || stderr.String() != "" {
+		t.Errorf("status %d, %q", status, stderr.String())
+	}
+	if !strings.Contains(stdout.String(), `/templates/a\n\x1b[2J.yaml:2: `) || strings.Contains(stdout.String(), "\x1b") {
+		t.Errorf("%q", stdout.String())
 	}
 }

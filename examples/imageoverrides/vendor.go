@@ -62,7 +62,7 @@ func (s streams) vendor(args []string) int {
 	for _, dir := range flags.Args() {
 		told, err := vendorInto(dir, *check)
 		if told != "" {
-			fmt.Fprintln(s.stdout, told)
+			say(s.stdout, told)
 			if *check {
 				status = 1
 			}
