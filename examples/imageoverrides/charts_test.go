@@ -68,7 +68,7 @@ func TestChartsOddName(t *testing.T) {
 	if status := run([]string{"charts", dir}, strings.NewReader(""), &stdout, &stderr); status != 1 || stderr.String() != "" {
 		t.Errorf("status %d, %q", status, stderr.String())
 	}
-	if !strings.Contains(stdout.String(), `/templates/a\n\x1b[2J.yaml:2: `) || strings.Contains(stdout.String(), "\x1b") {
+	if !strings.Contains(stdout.String(), `/templates/a\n\x1b[2J.yaml":2: `) || strings.Contains(stdout.String(), "\x1b") {
 		t.Errorf("%q", stdout.String())
 	}
 }
