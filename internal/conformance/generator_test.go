@@ -62,7 +62,7 @@ var pieces = []string{
 	"é", "€", "\u200b", "\U0001f600", "\U0010ffff", "\ufffd", "\ue000",
 	`"`, "'", `\`, `\n`, `\"`, `\u003c`, "#", " #", ": ", "- ", "{", "}", "[", "]", ",", "&", "*", "!", "|", ">", "%", "@", "`", "?",
 	"{{", "}}", "{{ .Values }}", "{{/*", "<no value>", "<no ", "value>", "HELM_ERR_START", "HELM_ERR_END", "%s", "%!d(",
-	"---", "\n---\n", "...", "/", ":", "sha256:", "!!str ", "$", "${x}", "</script>",
+	"(", ")", "+", "^", "---", "\n---\n", "...", "/", ":", "sha256:", "!!str ", "$", "${x}", "</script>",
 }
 
 // odd draws any text.
@@ -103,7 +103,10 @@ func (g generator) name() string {
 func (g generator) nearName() string {
 	host := ""
 	if g.one(2) {
-		host = g.pick("localhost", "LOCALHOST", "a.b", "h:5000", "h:", "h:5a", "h:1:2", "A", "aB.c", "-", "a-", "-a.b", "a-.b", "a.b-", "a--b.c", "a..b", ".a", "a.",
+		host = g.pick("localhost", "LOCALHOST", "a.b", "h:5000", "h:", "h:5a", "h:1:2", ":1", ":", "a.b.c:5000", "A.b.c", "a.b.c.d", "a.-b.c", "a.b-.c",
+			"h:0", "h:00", "h:080", "h:1", "h:65535", "h:65536", "h:59999", "h:66000", "h:0000065535", "h:99999999999999999999", "h:b c", "h:é",
+			"[::1]:0", "[::1]:", "[::1]:x", "[::1]x:1", "[a]b]:1", "[1:2:3:4:5:6:7:8]", "[1:2:3:4:5:6:7:8:9]", "[1:2:3:4:5:6:7]", "[1::2:3:4:5:6:7:8]", "[1::3:4:5:6:7:8]",
+			"[::2:3:4:5:6:7:8]", "[::]", "[1::]", "[12345::]", "[1234:abCD::]", "[:1]", "[1:]", "[1::2::3]", "[:::]", "[a]", "[G]", "[ ]", "[1 ]", "[%eth0]", "a]:1", "a'b.c", "a\"b.c", `a\b.c`, "A", "aB.c", "-", "a-", "-a.b", "a-.b", "a.b-", "a--b.c", "a..b", ".a", "a.",
 			"a_b.c", "a__b.c", "a___b.c", "a._b", "a_b:1", "A_b", "[::1]", "[::A]:5000", "[::f]", "[]", "[::g]", "[::1", "[::1]a", "é.io", "a b.c",
 			"docker.io", "index.docker.io", "library", "https:", "https:/", "") + "/"
 	}
@@ -114,16 +117,21 @@ func (g generator) nearName() string {
 		return host + strings.Repeat("a", g.number(254, 257)-len(before))
 	case 1: // about an image's ID
 		return g.pick("", "", "a", "/", "a/") + hex64[:g.number(63, 64)] + g.pick("", "", "a", "g", "A")
+	case 2: // about a URL
+		return g.pick("https", "git+ssh", "h2.c-d", "", "a b", "é", "a:b", "a/b", "A1") + g.pick("://", "://", ":/", "//") + g.pick("", "a", "a.b/c", "x://y")
 	}
 	var components []string
 	for range g.number(1, 3) {
 		component := g.pick("a", "0", "a0", "a", "0a", "", "A", "é")
 		for g.one(2) {
-			component += g.pick(".", "_", "__", "-", "--", "---", "___", "..", "._", "-_", " ", "+", "\n", ":") + g.pick("a", "0", "b2", "a", "")
+			component += g.pick(".", "_", "__", "-", "--", "---", "___", "..", "._", "-_", " ", "+", "\n", ":") + g.pick("a", "0", "b2", "a", "", "'", "\"", "\\", "<no value>")
 		}
 		components = append(components, component)
 	}
-	return host + strings.Join(components, "/") + g.pick("", "", "", "", "", "", "/", ":v1", "@", "\n")
+	if g.one(12) { // a colon that is not in the last segment
+		components[0] += ":" + g.pick("", "v1", "é")
+	}
+	return host + strings.Join(components, "/") + g.pick("", "", "", "", "", "", "/", ":v1", "@", "\n", ":")
 }
 
 func (g generator) tag() string {
@@ -282,7 +290,11 @@ func (g generator) document(parent, key string) string {
 	case 2:
 		return parent + ": {mirrors: {a: b}}\n"
 	}
-	return "other: {a: [1, x]}\n" + parent + ":\n  " + key + ":" + g.table("  ")
+	text := "other: {a: [1, x]}\n" + parent + ":\n  " + key + ":" + g.table("  ")
+	if g.one(20) { // of which Helm reads a part, or none of that counts
+		text += g.pick("---\n", "...\n", parent+":\n", parent+": {}\n", "---\n"+text, "  "+key+": []\n", "other: 2\n", "---\n# nothing\n")
+	}
+	return text
 }
 
 // Decoded values
@@ -393,6 +405,27 @@ func (g generator) renderer(table imageoverrides.Table) helmv2.PostRenderer {
 		}
 	}
 	return r
+}
+
+// shape makes an own post-renderer of another shape than Flux has, or one of its parts.
+func (g generator) shape(renderer any) any {
+	marker := map[string]any{"name": postrender.Marker, "newTag": "000000000000"}
+	odd := func() any {
+		return []any{"x", 5.0, true, nil, "", 0.0, []any{}, map[string]any{}, []any{"x"}, []any{marker}, map[string]any{"a": marker}, marker}[g.number(0, 11)]
+	}
+	switch g.number(0, 5) {
+	case 0:
+		return odd()
+	case 1:
+		return map[string]any{"kustomize": odd(), "other": odd()}
+	case 2:
+		return map[string]any{"kustomize": map[string]any{"images": odd(), "patches": odd()}}
+	case 3:
+		return map[string]any{"kustomize": map[string]any{"images": []any{odd(), odd()}}}
+	case 4:
+		return map[string]any{"kustomize": map[string]any{"images": []any{map[string]any{"name": odd(), "x": odd()}}, "patches": odd(), "x": odd()}}
+	}
+	return map[string]any{"kustomize": map[string]any{"images": []any{marker, odd()}, "patches": odd(), "x": odd()}, "other": odd()}
 }
 
 // known gives the table itself, or another.

@@ -3,7 +3,6 @@
 package conformance
 
 import (
-	"errors"
 	"io"
 	"io/fs"
 	"log"
@@ -29,6 +28,7 @@ import (
 	values4 "helm.sh/helm/v4/pkg/cli/values"
 	engine4 "helm.sh/helm/v4/pkg/engine"
 
+	"github.com/cozystack/image-overrides/imageoverrides"
 	"github.com/cozystack/image-overrides/imageoverrides/chart"
 )
 
@@ -215,13 +215,7 @@ func failure(err error) (message string, other error) {
 }
 
 // first is the message of the first error in a list.
-func first(err error) string {
-	var list interface{ Unwrap() []error }
-	if errors.As(err, &list) {
-		err = list.Unwrap()[0]
-	}
-	return err.Error()
-}
+func first(err error) string { return imageoverrides.Faults(err)[0].Error() }
 
 // library is the chart under test.
 var library fs.FS = chart.FS

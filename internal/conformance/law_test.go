@@ -12,17 +12,20 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
 	"github.com/cozystack/image-overrides/postrender"
+	"github.com/cozystack/image-overrides/reference"
 )
 
 // draws is how many times a law is tried, unless the flag -rapid.checks says more.
@@ -48,9 +51,9 @@ func checks() int {
 
 // A suite is the library chart in the templates that the laws look at.
 type suite struct {
-	dir                                   string
-	table, strict, renderers, twice, page trial
-	hits                                  map[string]int // how often a rule was the first to be broken
+	dir                                           string
+	table, strict, renderers, twice, page, faults trial
+	hits                                          map[string]int // how often a rule was the first to be broken
 }
 
 func newSuite(t testing.TB, library fs.FS) *suite {
@@ -62,7 +65,8 @@ func newSuite(t testing.TB, library fs.FS) *suite {
 		twice: try(t, library, lines(
 			`{{- $once := include "image-overrides.postRenderers" (list . .Values.own) }}`,
 			`{{- $root := dict "Values" .Values.next }}`,
-			`{{- $once }}`+"\x00"+`{{ include "image-overrides.postRenderers" (list $root (fromYamlArray $once)) -}}`,
+			`{{- $once }}`+"\x00"+`{{ include "image-overrides.postRenderers" (list $root (fromYamlArray $once)) -}}`+"\x00",
+			`{{- "x" }}{{ include "image-overrides.hash" . }}{{ "x" -}}`,
 		)),
 		page: try(t, library, lines(
 			`apiVersion: v1`,
@@ -75,6 +79,17 @@ func newSuite(t testing.TB, library fs.FS) *suite {
 			`      image-overrides:`,
 			`        {{- include "image-overrides.table" . | nindent 8 }}`,
 			`      other: 1`,
+		)),
+		faults: try(t, library, lines(
+			`{{- $names := list }}{{ $hosts := list }}{{ $tags := list }}`,
+			`{{- range .Values.names }}`,
+			`{{- $fault := include "image-overrides.nameFault" . }}`,
+			`{{- $host := include "image-overrides.host" . }}`,
+			`{{- $names = append $names $fault }}`,
+			`{{- if or $fault (not $host) }}{{ $hosts = append $hosts "" }}{{ else }}{{ $hosts = append $hosts (include "image-overrides.registryFault" $host) }}{{ end }}`,
+			`{{- end }}`,
+			`{{- range .Values.tags }}{{ $tags = append $tags (include "image-overrides.tagFault" .) }}{{ end }}`,
+			`{{- dict "names" $names "hosts" $hosts "tags" $tags | toJson }}`,
 		)),
 		hits: make(map[string]int),
 	}
@@ -132,30 +147,32 @@ func (s *suite) hit(table imageoverrides.Table, err error) {
 	}
 }
 
-// agree fails unless the outcome is that of the library: refused with the first fault, or
-// accepted with the same list.
-func agree(t rapid.TB, h helm, got outcome, entries func(t rapid.TB, text string) string, table imageoverrides.Table, err error) {
+// agree fails unless the outcome is that of the library: refused with the first fault, whose values
+// the library shortens if they have more than 1,024 bytes, or accepted with the same list.
+func agree(t rapid.TB, h helm, got outcome, entries func(t rapid.TB, text string) any, table imageoverrides.Table, err error) {
 	t.Helper()
 	switch {
 	case got.err != nil:
 		t.Fatalf("%s stopped: %v\nimageoverrides: %v", h.name, got.err, err)
-	case err != nil && got.message != first(err):
+	case err != nil && shortened(got.message) != shortened(first(err)):
 		t.Fatalf("%s:\n  %s%s\nimageoverrides:\n  %s", h.name, got.message, got.text, first(err))
 	case err != nil:
 	case got.message != "":
 		t.Fatalf("%s:\n  %s\nimageoverrides accepts %s", h.name, got.message, encode(t, table))
-	case entries(t, got.text) != encode(t, table):
-		t.Fatalf("%s:\n  %s\nimageoverrides:\n  %s\nthe text was:\n%s", h.name, entries(t, got.text), encode(t, table), got.text)
+	default:
+		if diff := cmp.Diff(decoded(t, table), entries(t, got.text)); diff != "" {
+			t.Fatalf("%s (-imageoverrides +Helm):\n%s\nthe text was:\n%s", h.name, diff, got.text)
+		}
 	}
 }
 
-// list is the text of a YAML list as fromYamlArray and toJson make it.
-func list(t rapid.TB, text string) string {
+// list decodes the text of a YAML list, as fromYamlArray does.
+func list(t rapid.TB, text string) any {
 	v := []any{}
 	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
 		t.Fatalf("%v in:\n%s", err, text)
 	}
-	return encode(t, v)
+	return v
 }
 
 func encode(t rapid.TB, v any) string {
@@ -196,18 +213,24 @@ func (s *suite) values(t *rapid.T, g generator, text string) (list [len(helms)]m
 	return list, errs[0]
 }
 
-// tableLaw: Helm, ParseValues and ParseValuesText agree on what is in registries.imageOverrides.
+// tableLaw: Helm, ParseValues and ParseValuesText agree on what is in registries.imageOverrides; but
+// ParseValuesText refuses a text of which Helm reads only a part.
 func tableLaw(t *rapid.T, s *suite) {
 	g := generator{t}
 	text := g.document("registries", "imageOverrides")
 	t.Log(text)
 	values, unread := s.values(t, g, text)
 	table, err := imageoverrides.ParseValuesText([]byte(text))
-	if (unread != nil) != isSyntax(err) {
+	if (unread != nil) != isSyntax(err) && !isPart(err) {
 		t.Fatalf("Helm: %v\nParseValuesText: %v", unread, err)
 	}
 	if unread != nil {
 		t.Skip(unread)
+	}
+	if isPart(err) {
+		s.hit(table, err)
+		s.tableOf(t, values)
+		return
 	}
 	parsed, cause := imageoverrides.ParseValues(values[0])
 	if encode(t, table) != encode(t, parsed) || fmt.Sprint(err) != fmt.Sprint(cause) {
@@ -259,7 +282,9 @@ func setLaw(t *rapid.T, s *suite) {
 }
 
 // secretLaw: a chart that gets the Secret's values and ParseSecret agree on what is in
-// _cluster.image-overrides.
+// _cluster.image-overrides. There are three exceptions: ParseSecret refuses a text of which Helm reads only
+// a part, and what Strict refuses; and where there is no _cluster, which is an empty
+// table in a Secret, a chart cannot know whether it was given one.
 func secretLaw(t *rapid.T, s *suite) {
 	g := generator{t}
 	text := g.document("_cluster", "image-overrides")
@@ -268,39 +293,82 @@ func secretLaw(t *rapid.T, s *suite) {
 	var values [len(helms)]map[string]any
 	for i, h := range helms {
 		var unread error
-		if values[i], unread = h.read([]byte(text)); (unread != nil) != isSyntax(err) {
+		if values[i], unread = h.read([]byte(text)); (unread != nil) != isSyntax(err) && !isPart(err) {
 			t.Fatalf("%s: %v\nParseSecret: %v", h.name, unread, err)
 		}
 	}
-	if isSyntax(err) {
-		t.Skip(err)
-	}
 	s.hit(table, err)
-	for i, got := range s.renderers.run(values) {
-		agree(t, helms[i], got, rendered, table, err)
+	if isSyntax(err) || isPart(err) {
+		return
 	}
+	for i, got := range s.renderers.run(values) {
+		if _, found := values[i]["_cluster"]; !found {
+			s.hits["no _cluster"]++
+			if err != nil || table.Len() > 0 || got.message != "image-overrides.postRenderers"+missing {
+				t.Fatalf("%s: %v, %s\nParseSecret: %s, %v", helms[i].name, got.err, got.message, encode(t, table), err)
+			}
+			continue
+		}
+		want, cause := table, err
+		if isStrict(err) {
+			want, cause = imageoverrides.ParseValues(moved(values[i]))
+			if cause != nil || movedFault(first(want.Strict())) != first(err) {
+				t.Fatalf("ParseSecret: %s\nParseValues: %v\nStrict: %v", first(err), cause, want.Strict())
+			}
+		}
+		agree(t, helms[i], got, rendered, want, cause)
+	}
+}
+
+// missing is what the templates say, behind their names, in a context without _cluster.
+const missing = ": .Values has no _cluster, so that nobody knows of a table; give the chart the values of the Secret cozystack-values (valuesFrom), " +
+	"or pass a context that has them, for Helm hands _cluster down to no subchart; a chart that is rendered alone gets _cluster: {}"
+
+// moved is the values of the chart that has written the Secret with these.
+func moved(secret map[string]any) map[string]any {
+	table := secret["_cluster"].(map[string]any)["image-overrides"]
+	return map[string]any{"registries": map[string]any{"imageOverrides": table}}
+}
+
+// movedFault is a fault of those values as the Secret's.
+func movedFault(text string) string {
+	return "_cluster.image-overrides" + strings.TrimPrefix(text, "registries.imageOverrides")
 }
 
 // isSyntax reports whether an error is of text that is no YAML.
-func isSyntax(err error) bool {
+func isSyntax(err error) bool { return broken(err, imageoverrides.RuleSyntax) }
+
+// isPart reports whether an error is of text that Helm reads, or a part of it.
+func isPart(err error) bool {
+	return broken(err, imageoverrides.RuleDocument, imageoverrides.RuleTwice, imageoverrides.RuleAliases, imageoverrides.RuleSecret)
+}
+
+// isStrict reports whether an error is one of Strict's.
+func isStrict(err error) bool {
+	return broken(err, imageoverrides.RuleSize, imageoverrides.RuleNoReference, imageoverrides.RuleIPv6, imageoverrides.RuleNewNameCarry,
+		imageoverrides.RuleNewName, imageoverrides.RuleNewNameHost, imageoverrides.RuleNewTag)
+}
+
+// broken reports whether the first fault is of one of the rules.
+func broken(err error, rules ...imageoverrides.Rule) bool {
 	var e *imageoverrides.Error
-	return errors.As(err, &e) && e.Rule == imageoverrides.RuleSyntax
+	return errors.As(err, &e) && slices.Contains(rules, e.Rule)
 }
 
 // rendered is the table's entries out of the text of post-renderers.
-func rendered(t rapid.TB, text string) string {
+func rendered(t rapid.TB, text string) any {
 	var renderers []struct {
 		Kustomize struct {
-			Images []map[string]any `json:"images"`
+			Images []any `json:"images"`
 		} `json:"kustomize"`
 	}
 	if err := yaml.Unmarshal([]byte(text), &renderers); err != nil {
 		t.Fatalf("%v in:\n%s", err, text)
 	}
 	if len(renderers) == 0 {
-		return "[]"
+		return []any{}
 	}
-	return encode(t, renderers[len(renderers)-1].Kustomize.Images[1:])
+	return renderers[len(renderers)-1].Kustomize.Images[1:]
 }
 
 // pageLaw: what the chart writes into the Secret is read back as the same table, by
@@ -321,18 +389,21 @@ func pageLaw(t *rapid.T, s *suite) {
 		}
 		text := []byte(secret.StringData["values.yaml"])
 		back, err := imageoverrides.ParseSecret(map[string][]byte{"values.yaml": text})
-		if err != nil {
-			t.Fatalf("%s: %v in:\n%s", helms[i].name, err, got.text)
-		}
-		if encode(t, back) != encode(t, table) {
-			t.Fatalf("%s: read back as %s from:\n%s", helms[i].name, encode(t, back), got.text)
+		if bad := table.Strict(); bad != nil {
+			s.hits["strict"]++
+			want := "_cluster.image-overrides" + strings.TrimPrefix(first(bad), "overrides")
+			if err == nil || first(err) != want {
+				t.Fatalf("%s: read back with %v, want %s, from:\n%s", helms[i].name, err, want, got.text)
+			}
+		} else if err != nil || !back.Equal(table) {
+			t.Fatalf("%s: read back as %s, %v from:\n%s", helms[i].name, encode(t, back), err, got.text)
 		}
 		read, err := helms[i].read(text)
 		if err != nil {
 			t.Fatalf("%s: %v in:\n%s", helms[i].name, err, text)
 		}
-		if flux := encode(t, read["_cluster"].(map[string]any)["image-overrides"]); flux != encode(t, table) {
-			t.Fatalf("%s reads %s from:\n%s", helms[i].name, flux, text)
+		if diff := cmp.Diff(decoded(t, table), read["_cluster"].(map[string]any)["image-overrides"]); diff != "" {
+			t.Fatalf("%s reads (-want +got):\n%s\nfrom:\n%s", helms[i].name, diff, text)
 		}
 	}
 	s.hit(table, nil)
@@ -355,7 +426,8 @@ func decoded(t rapid.TB, v any) (d any) {
 }
 
 // mergeLaw: the post-renderers that Helm renders are Merge's: over any own list, and over
-// what was merged before, with the same table or another.
+// what was merged before, with the same table or another. Merge's types hold none that are no maps and
+// lists where Flux has these; for them there is the model. The hash is that of the merged list.
 func mergeLaw(t *rapid.T, s *suite) {
 	g := generator{t}
 	table := must(imageoverrides.New(g.overrides(2)...))
@@ -363,37 +435,130 @@ func mergeLaw(t *rapid.T, s *suite) {
 	if g.one(3) {
 		next = must(imageoverrides.New(g.overrides(2)...))
 	}
-	own := g.renderers(table)
-	t.Logf("own %s\ntable %s\nnext %s", encode(t, own), encode(t, table), encode(t, next))
-	for _, hit := range kinds(own, table) {
-		s.hits[hit]++
+	typed := g.renderers(table)
+	own := decodedList(t, typed)
+	odd := false
+	for i := range own {
+		if g.one(6) {
+			own[i], odd = g.shape(own[i]), true
+		}
 	}
+	t.Logf("own %s\ntable %s\nnext %s", encode(t, own), encode(t, table), encode(t, next))
 	s.hit(table, nil)
+	once := model(t, own, table)
+	want := [][]any{once, model(t, once, next)}
+	hash := hashOf(table)
+	if !odd {
+		for _, hit := range kinds(typed, table) {
+			s.hits[hit]++
+		}
+		merged := postrender.Merge(typed, table)
+		got := [][]any{decodedList(t, merged), decodedList(t, postrender.Merge(merged, next))}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("the model and Merge (-model +Merge):\n%s", diff)
+		}
+	} else {
+		s.hits["own: odd"]++
+	}
 	values := map[string]any{
 		"_cluster": map[string]any{"image-overrides": decoded(t, table)},
 		"next":     map[string]any{"_cluster": map[string]any{"image-overrides": decoded(t, next)}},
-		"own":      decoded(t, own),
+		"own":      own,
 	}
-	once := postrender.Merge(own, table)
-	want := []any{once, postrender.Merge(once, next)}
 	for i, got := range s.twice.run(each(values)) {
 		if got.err != nil || got.message != "" {
 			t.Fatalf("%s: %v%s", helms[i].name, got.err, got.message)
 		}
-		for j, text := range strings.Split(got.text, "\x00") {
-			var rendered any
-			if err := yaml.Unmarshal([]byte(text), &rendered); err != nil {
-				t.Fatalf("%s: %v in:\n%s", helms[i].name, err, text)
+		texts := strings.Split(got.text, "\x00")
+		if texts[2] != "x"+hash+"x" {
+			t.Fatalf("%s: the hash is %q, want %q", helms[i].name, texts[2], hash)
+		}
+		for j, text := range texts[:2] {
+			rendered := list(t, text)
+			if diff := cmp.Diff(want[j], rendered); diff != "" {
+				t.Fatalf("%s, time %d (-want +Helm):\n%s", helms[i].name, j+1, diff)
 			}
-			// Through any and back, Merge's fields are in the order of Helm's.
-			if got, want := encode(t, rendered), encode(t, decoded(t, want[j])); got != want {
-				t.Fatalf("%s, time %d:\n  %s\nMerge:\n  %s", helms[i].name, j+1, got, want)
-			}
-			if (text == "") != (rendered == nil) {
-				t.Fatalf("%s renders %q for nothing", helms[i].name, text)
+			if (text == "") != (len(want[j]) == 0) {
+				t.Fatalf("%s renders %q for %v", helms[i].name, text, want[j])
 			}
 		}
 	}
+}
+
+// hashOf is what stands behind the marker in the table's post-renderer, and "" for an empty table.
+func hashOf(table imageoverrides.Table) string {
+	hash, _ := postrender.Hash(postrender.Merge(nil, table))
+	return hash
+}
+
+// decodedList is post-renderers as JSON has them.
+func decodedList(t rapid.TB, list []helmv2.PostRenderer) []any {
+	if list == nil {
+		return []any{}
+	}
+	return decoded(t, list).([]any)
+}
+
+// model is Merge for decoded post-renderers of any shape.
+func model(t rapid.TB, own []any, table imageoverrides.Table) []any {
+	merged := []any{}
+	for i, r := range own {
+		kustomize := asMap(asMap(r)["kustomize"])
+		images, _ := kustomize["images"].([]any)
+		switch {
+		case len(images) > 0 && asMap(images[0])["name"] == postrender.Marker:
+			// Its table is gone, and what else it has stays.
+			rest := map[string]any{}
+			for key, value := range kustomize {
+				if key != "images" && !empty(value) {
+					rest[key] = value
+				}
+			}
+			if len(rest) > 0 {
+				merged = append(merged, map[string]any{"kustomize": rest})
+			}
+		case i == len(own)-1 && table.Len() > 0 && empty(kustomize["patches"]) && cmp.Equal(filled(images), decoded(t, table)):
+			// The table, as it was written before there was a marker.
+		default:
+			merged = append(merged, r)
+		}
+	}
+	if table.Len() > 0 {
+		merged = append(merged, decoded(t, postrender.Renderer(table)))
+	}
+	return merged
+}
+
+// asMap is a decoded map, and nil for what is none.
+func asMap(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+// filled is images without their empty fields.
+func filled(images []any) any {
+	list := []any{}
+	for _, v := range images {
+		image := map[string]any{}
+		for field, value := range asMap(v) {
+			if !empty(value) {
+				image[field] = value
+			}
+		}
+		list = append(list, image)
+	}
+	return list
+}
+
+// empty reports whether a template's "if" skips a decoded value.
+func empty(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
+	}
+	return v == nil || v == "" || v == false || v == 0.0
 }
 
 // kinds names what there is among own post-renderers, for the count of hits.
@@ -419,8 +584,8 @@ func kinds(own []helmv2.PostRenderer, table imageoverrides.Table) (list []string
 	return list
 }
 
-// strictLaw: image-overrides.strict refuses what Strict refuses, with the same words behind
-// the path.
+// strictLaw: image-overrides.strict refuses what Strict refuses, in the same words. Strict shortens values
+// of more than 1,024 bytes, so of those only the reason is compared.
 func strictLaw(t *rapid.T, s *suite) {
 	g := generator{t}
 	overrides := g.overrides(2)
@@ -432,49 +597,180 @@ func strictLaw(t *rapid.T, s *suite) {
 		overrides[0].NewTag = "b"
 		overrides[0].NewTag += strings.Repeat("b", size-len(encode(t, must(imageoverrides.New(overrides...)))))
 	}
-	table, err := imageoverrides.New(overrides...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	values := values(t, must(imageoverrides.New(overrides...)))
+	table := must(imageoverrides.ParseValues(values))
 	t.Logf("%.2000s", encode(t, table))
-	err = table.Strict()
-	want := ""
-	if err != nil {
-		want = "registries.imageOverrides" + strings.TrimPrefix(first(err), "overrides")
-	}
+	err := table.Strict()
 	s.hit(table, err)
-	for i, got := range s.strict.run(each(values(t, table))) {
+	for i, got := range s.strict.run(each(values)) {
 		if got.err != nil {
 			t.Fatalf("%s stopped: %v", helms[i].name, got.err)
 		}
-		if got.message != want || got.text != "" {
+		if want := told(err); shortened(got.message) != shortened(want) || got.text != "" {
 			t.Fatalf("%s:\n  %.1000s%s\nStrict:\n  %.1000s", helms[i].name, got.message, got.text, want)
 		}
 	}
 }
 
+// told is the first error's text, and "" for none.
+func told(err error) string {
+	if err == nil {
+		return ""
+	}
+	return first(err)
+}
+
+// shortened replaces the quoted values of some hundred characters and more, and how long they are.
+func shortened(text string) string {
+	if len(text) < 1000 {
+		return text
+	}
+	return long.ReplaceAllString(text, "LONG")
+}
+
+var long = regexp.MustCompile(`"(?:[^"\\]|\\.){250}(?:[^"\\]|\\.)*"(?: \([0-9]+ bytes\))?`)
+
+// faultLaw: the templates say of names, of hosts of sound names and of tags what package reference says.
+func faultLaw(t *rapid.T, s *suite) {
+	g := generator{t}
+	type faults struct {
+		Names, Hosts, Tags []string
+	}
+	var want faults
+	names, tags := []any{}, []any{}
+	for range 8 {
+		name := g.nearName()
+		if g.one(4) {
+			name = g.name()
+		}
+		if strings.Contains(name, "@") || len(name) > 1000 {
+			name = ""
+		}
+		names = append(names, name)
+		var e *reference.Error
+		fault, host := "", ""
+		if errors.As(reference.CheckName(name), &e) {
+			fault = fmt.Sprintf("%s %q %s", e.Part, e.Value, e.Reason)
+		} else if image := must(reference.Parse(name)); image.Host() != "" && errors.As(reference.ValidateHost(image.Host()), &e) {
+			host = e.Reason
+		}
+		want.Names, want.Hosts = append(want.Names, fault), append(want.Hosts, host)
+		s.hits["name: "+kind(fault)]++
+		s.hits["host: "+kind(host)]++
+	}
+	for range 2 {
+		tag := g.tag()
+		tags = append(tags, tag)
+		var e *reference.Error
+		fault := ""
+		if errors.As(reference.CheckTag(tag), &e) {
+			fault = e.Reason
+		}
+		want.Tags = append(want.Tags, fault)
+		s.hits["tag: "+kind(fault)]++
+	}
+	t.Logf("%q %q", names, tags)
+	for i, got := range s.faults.run(each(map[string]any{"names": names, "tags": tags})) {
+		if got.err != nil || got.message != "" {
+			t.Fatalf("%s: %v%s", helms[i].name, got.err, got.message)
+		}
+		var have faults
+		if err := json.Unmarshal([]byte(got.text), &have); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, have); diff != "" {
+			t.Fatalf("%s (-reference +templates):\n%s", helms[i].name, diff)
+		}
+	}
+}
+
+// kind is a fault's text without what it quotes and counts.
+func kind(fault string) string {
+	fault = quotations.ReplaceAllString(fault, `"…"`)
+	fault = runes.ReplaceAllString(fault, "'…'")
+	return counts.ReplaceAllString(fault, "N")
+}
+
+var (
+	quotations = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	runes      = regexp.MustCompile(`'(?:\\.[^']*|[^\\])'`)
+	counts     = regexp.MustCompile(`\b[0-9]+\b`)
+)
+
 // The laws that take longest come first, since they run side by side.
 
 func TestMerge(t *testing.T) {
 	hold(t, mergeLaw, "empty", "accepted", "own: nothing", "own: marked", "own: marked, with patches", "own: images",
-		"own: the table without a mark, last", "own: the table without a mark, not last", "own: the table without a mark, with patches")
+		"own: the table without a mark, last", "own: the table without a mark, not last", "own: the table without a mark, with patches", "own: odd")
 }
 
 func TestTable(t *testing.T) {
 	hold(t, tableLaw, "values", "list", "entry", "unknown-field", "string", "name-required", "bare-name", "nothing-set", "digest", "duplicate",
-		"string float64", "string bool", "string invalid", "string slice", "string map", "list string", "list map", "list bool", "list float64", "empty", "accepted")
+		"string float64", "string bool", "string invalid", "string slice", "string map", "list string", "list map", "list bool", "list float64", "empty", "accepted",
+		"document", "twice")
 }
 
 func TestStrict(t *testing.T) {
-	hold(t, strictLaw, "size", "no-reference", "ipv6", "new-name-bare", "new-name", "new-tag", "empty", "accepted")
+	hold(t, strictLaw, "size", "no-reference", "ipv6", "new-name-bare", "new-name", "new-name-host", "new-tag", "empty", "accepted")
 }
 
 func TestSecret(t *testing.T) {
-	hold(t, secretLaw, "values", "list", "entry", "unknown-field", "string", "name-required", "bare-name", "nothing-set", "digest", "duplicate", "empty", "accepted")
+	hold(t, secretLaw, "values", "list", "entry", "unknown-field", "string", "name-required", "bare-name", "nothing-set", "digest", "duplicate", "empty", "accepted",
+		"document", "twice", "secret", "no-reference", "new-name", "new-tag", "no _cluster")
 }
 
 func TestPage(t *testing.T) {
-	hold(t, pageLaw, "empty", "accepted", "escaped")
+	hold(t, pageLaw, "empty", "accepted", "escaped", "strict")
+}
+
+func TestFaults(t *testing.T) {
+	hold(t, faultLaw,
+		`name: `,
+		`name: name "…" is empty`,
+		`name: name "…" has the scheme "…" in front`,
+		`name: name "…" is N hex digits, which is an image ID and no name`,
+		`name: name "…" has the tag "…"`,
+		`name: host "…" has a space`,
+		`name: host "…" has the character '…'`,
+		`name: host "…" has more than one '…' (an IPv6 address stands in brackets)`,
+		`name: host "…" has nothing in front of its port`,
+		`name: host "…" begins with '…'`,
+		`name: host "…" ends with '…'`,
+		`name: host "…" has "…"`,
+		`name: host "…" has "…", which begins with '…'`,
+		`name: host "…" has "…", which ends with '…'`,
+		`name: host "…" has an empty port`,
+		`name: host "…" has the port "…", which is not a number`,
+		`name: host "…" has a '…' and no '…' at the end or in front of a port`,
+		`name: host "…" has empty brackets`,
+		`name: host "…" has a space in its brackets`,
+		`name: host "…" has the upper case letter '…' in its brackets`,
+		`name: host "…" has the character '…' in its brackets`,
+		`name: repository "…" has a space`,
+		`name: repository "…" has the upper case letter '…'`,
+		`name: repository "…" has the character '…'`,
+		`name: repository "…" is empty`,
+		`name: repository "…" begins with '…'`,
+		`name: repository "…" ends with '…'`,
+		`name: repository "…" has "…"`,
+		`name: repository "…" has "…", which begins with '…'`,
+		`name: repository "…" has "…", which ends with '…'`,
+		`name: repository "…" has "…", where one '…', one or two '…' or any number of '…' may stand`,
+		`name: repository "…" has N characters, N are allowed`,
+		`name: repository "…" has N characters with "…" in front, N are allowed`,
+		`name: tag "…" is empty`,
+		`name: tag "…" has the character '…'`,
+		`host: `,
+		`host: has the character '…'`,
+		`host: has the port N, which is not N to N`,
+		`host: has no IPv6 address in its brackets`,
+		`tag: `,
+		`tag: has a space`,
+		`tag: has the character '…'`,
+		`tag: is empty`,
+		`tag: begins with '…'`,
+		`tag: has N characters, N are allowed`,
+	)
 }
 
 func TestSet(t *testing.T) {

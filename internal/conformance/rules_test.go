@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
@@ -65,8 +66,10 @@ func TestRules(t *testing.T) {
 						t.Errorf("%s, %s:\n  %s\nthe platform's chart:\n  %s", h.name, way, got.message, fact.Error)
 					case fact.Out != nil && got.message != "":
 						t.Errorf("%s, %s: %s; the platform's chart accepts it", h.name, way, got.message)
-					case fact.Out != nil && list(t, got.text) != list(t, *fact.Out):
-						t.Errorf("%s, %s:\n  %s\nthe platform's chart:\n  %s", h.name, way, list(t, got.text), list(t, *fact.Out))
+					case fact.Out != nil:
+						if diff := cmp.Diff(list(t, *fact.Out), list(t, got.text)); diff != "" {
+							t.Errorf("%s, %s (-the platform's chart +this one):\n%s", h.name, way, diff)
+						}
 					}
 				}
 			}

@@ -144,7 +144,7 @@ func TestExample(t *testing.T) {
 			// A table that is broken, or can never work, installs nothing.
 			for text, want := range map[string]string{
 				"registries: {imageOverrides: [{name: a, newTag: 1.20}]}\n": `registries.imageOverrides[0].newTag must be a string, got float64; quote it`,
-				"registries: {imageOverrides: [{name: c++, newTag: a}]}\n": `registries.imageOverrides[0]: name "c++" is no image name, and Flux reads it as a regular expression; ` +
+				"registries: {imageOverrides: [{name: c++, newTag: a}]}\n": `registries.imageOverrides[0]: name "c++" has the character '+', so that Flux reads it as a regular expression; ` +
 					`write the image as manifests spell it, without tag and digest`,
 				"_cluster: {image-overrides: [{name: a}]}\n": `_cluster.image-overrides[0]: "a" sets none of newName, newTag, digest`,
 			} {

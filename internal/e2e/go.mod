@@ -11,6 +11,7 @@ require (
 	github.com/fluxcd/pkg/apis/meta v1.30.1
 	github.com/fluxcd/source-controller/api v1.9.0
 	github.com/go-logr/logr v1.4.3
+	github.com/google/go-cmp v0.7.0
 	k8s.io/api v0.36.2
 	k8s.io/apimachinery v0.36.2
 	k8s.io/client-go v0.36.2

@@ -38,21 +38,31 @@ renderer begins with an entry that no image bears, image-overrides.invalid/table
 replaced; patches in it stay.
 */}}
 {{- define "image-overrides.postRenderers" -}}
-{{- $root := . -}}
+{{- $context := . -}}
 {{- $own := list -}}
+{{- $name := "image-overrides.postRenderers" -}}
+{{- $pass := "$, or (list $ OWN) where the release has post-renderers of its own" -}}
 {{- if kindIs "slice" . -}}
-{{- $root = first . -}}
-{{- $own = rest . | first | default list -}}
+{{- if or (eq (len .) 1) (eq (len .) 2) -}}
+{{- $context = index . 0 -}}
+{{- if eq (len .) 2 -}}
+{{- $own = index . 1 | default list -}}
 {{- end -}}
+{{- else -}}
+{{- fail (printf "%s must be called with the root context, got a list of %d; pass %s" $name (len .) $pass) -}}
+{{- end -}}
+{{- end -}}
+{{- $out := dict -}}
+{{- include "image-overrides.renderer" (list $context $name $pass $out) -}}
+{{- $table := get $out "table" -}}
 {{- if not (kindIs "slice" $own) -}}
 {{- fail (printf "postRenderers must be a list, got %s" (include "image-overrides.kind" $own)) -}}
 {{- $own = list -}}
 {{- end -}}
-{{- $table := include "image-overrides.read" (list $root.Values "_cluster" "image-overrides") | fromYamlArray -}}
 {{- $items := list -}}
 {{- range $i, $renderer := $own -}}
-{{- $images := include "image-overrides.images" $renderer | fromJsonArray -}}
-{{- if include "image-overrides.marked" $images -}}
+{{- $images := include "image-overrides.images" $renderer -}}
+{{- if include "image-overrides.marked" ($images | fromJsonArray) -}}
 {{- $rest := dict -}}
 {{- range $key, $value := index $renderer "kustomize" -}}
 {{- if and $value (ne $key "images") -}}
@@ -62,17 +72,42 @@ replaced; patches in it stay.
 {{- if $rest -}}
 {{- $items = append $items (include "image-overrides.item" (dict "kustomize" $rest)) -}}
 {{- end -}}
-{{- else if and $table (eq (add1 $i) (len $own)) (eq (toJson $images) (toJson $table)) (not (index $renderer "kustomize" "patches")) -}}
+{{- else if and $table.item (eq (add1 $i) (len $own)) (eq $images $table.images) (not (index $renderer "kustomize" "patches")) -}}
 {{- /* the table's renderer as releases have it that were written before there was a marker */ -}}
 {{- else -}}
 {{- $items = append $items (include "image-overrides.item" $renderer) -}}
 {{- end -}}
 {{- end -}}
-{{- if $table -}}
-{{- $marker := dict "name" (include "image-overrides.marker" .) "newTag" (toJson $table | sha256sum | trunc 12) -}}
-{{- $items = append $items (include "image-overrides.item" (dict "kustomize" (dict "images" (prepend $table $marker)))) -}}
+{{- if $table.item -}}
+{{- $items = append $items $table.item -}}
 {{- end -}}
 {{- join "\n" $items -}}
+{{- end -}}
+
+{{/*
+image-overrides.renderer is for the templates of this chart. It takes (list CONTEXT NAME PASS OUT),
+and sets "table" in OUT to all that is known of the table at .Values._cluster.image-overrides, as
+image-overrides.known has it; NAME and PASS are those of image-overrides.context. An empty
+table has the images [], and neither hash nor item.
+*/}}
+{{- define "image-overrides.renderer" -}}
+{{- $out := index . 3 -}}
+{{- include "image-overrides.read" (list (index . 0) (index . 1) (index . 2) "_cluster" "image-overrides" $out) -}}
+{{- $known := get $out "table" -}}
+{{- if not (hasKey $known "images") -}}
+{{- $table := get $known "list" | fromYamlArray -}}
+{{- $images := toJson $table -}}
+{{- $hash := "" -}}
+{{- $item := "" -}}
+{{- if $table -}}
+{{- $hash = $images | sha256sum | trunc 12 -}}
+{{- $marker := dict "name" (include "image-overrides.marker" .) "newTag" $hash -}}
+{{- $item = include "image-overrides.item" (dict "kustomize" (dict "images" (prepend $table $marker))) -}}
+{{- end -}}
+{{- $_ := set $known "hash" $hash -}}
+{{- $_ := set $known "item" $item -}}
+{{- $_ := set $known "images" $images -}}
+{{- end -}}
 {{- end -}}
 
 {{/*

@@ -29,26 +29,40 @@ package github.com/cozystack/image-overrides/imageoverrides. Fields that are emp
 are left out of what comes back.
 */}}
 {{- define "image-overrides.table" -}}
-{{- include "image-overrides.read" (list .Values "registries" "imageOverrides") -}}
+{{- $out := dict -}}
+{{- include "image-overrides.read" (list . "image-overrides.table" "$" "registries" "imageOverrides" $out) -}}
+{{- get (get $out "table") "list" -}}
 {{- end -}}
 
 {{/*
-image-overrides.read is for the templates of this chart. It takes (list VALUES PARENT KEY)
-and returns the checked table under PARENT.KEY of the values as a YAML list. PARENT is a
+image-overrides.read is for the templates of this chart. It takes (list CONTEXT NAME PASS PARENT
+KEY OUT), checks the table under PARENT.KEY of the values, and sets "table" in OUT as
+image-overrides.known does; NAME and PASS are those of image-overrides.context. PARENT is a
 map or null. In the values of an operator, who spells an empty table in many ways, it may also
-be anything else that is empty; the Secret is written by a chart.
+be anything else that is empty; the Secret is written by a chart, and so must be there.
 */}}
 {{- define "image-overrides.read" -}}
-{{- $parent := index . 1 -}}
-{{- $key := index . 2 -}}
-{{- $holder := index (index . 0) $parent -}}
+{{- $context := index . 0 -}}
+{{- $name := index . 1 -}}
+{{- $parent := index . 3 -}}
+{{- $out := index . 5 -}}
+{{- $table := list -}}
+{{- if include "image-overrides.context" (list $context $name (index . 2)) -}}
+{{- $values := index $context "Values" -}}
+{{- $holder := index $values $parent -}}
 {{- if kindIs "map" $holder -}}
-{{- include "image-overrides.entries" (list (index $holder $key) (printf "%s.%s" $parent $key)) -}}
-{{- else if or (kindIs "invalid" $holder) (and (eq $parent "registries") (include "image-overrides.empty" $holder)) -}}
-[]
-{{- else -}}
+{{- $table = index $holder (index . 4) -}}
+{{- else if kindIs "invalid" $holder -}}
+{{- if and (eq $parent "_cluster") (not (hasKey $values $parent)) -}}
+{{- fail (printf "%s: .Values has no _cluster, so that nobody knows of a table; give the chart the values of the Secret cozystack-values (valuesFrom), or pass a context that has them, for Helm hands _cluster down to no subchart; a chart that is rendered alone gets _cluster: {}" $name) -}}
+{{- end -}}
+{{- else if not (and (eq $parent "registries") (include "image-overrides.empty" $holder)) -}}
 {{- fail (printf "%s must be a map, got %s" $parent (include "image-overrides.kind" $holder)) -}}
 {{- end -}}
+{{- else -}}
+{{- $context = dict -}}
+{{- end -}}
+{{- include "image-overrides.known" (list $context $table (printf "%s.%s" $parent (index . 4)) $out) -}}
 {{- end -}}
 
 {{/*
