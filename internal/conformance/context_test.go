@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -209,6 +208,25 @@ func TestOnce(t *testing.T) {
 		}
 	}
 
+	// Nothing of that is seen in what is rendered.
+	for i, p := range try(t, forgetful(t), releases) {
+		var texts [2]string
+		for j, p := range []prog{p, try(t, library, releases)[i]} {
+			var given map[string]any
+			if err := yaml.Unmarshal([]byte(values), &given); err != nil {
+				t.Fatal(err)
+			}
+			rendered, err := p(given)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[j] = rendered["trial/templates/trial.yaml"]
+		}
+		if diff := cmp.Diff(texts[0], texts[1]); diff != "" {
+			t.Errorf("%s (-nothing kept +as it is):\n%s", helms[i].name, diff)
+		}
+	}
+
 	// A chart that changes its values between two calls, in one way or another.
 	const call = `{{ include "image-overrides.postRenderers" $ }}` + "\x00" + `{{ include "image-overrides.hash" $ }}` + "\x00"
 	trial := try(t, library, call+
@@ -242,47 +260,38 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestReleases renders 100 releases with a table of 1,000 entries, each release in a file of its own, as the
-// chart is, and with nothing kept between calls. How long both take is in the log.
-func TestReleases(t *testing.T) {
-	forgetful := plant(t, difference{file: contextFile, old: `(typeIs "map[string]interface {}" $release)`, new: `false`})
+// BenchmarkReleases renders releases with a table of 1,000 entries, each in a file of its own: 100 with the chart as it
+// is, and 10 with a copy that keeps nothing from one call to the next.
+func BenchmarkReleases(b *testing.B) {
 	var overrides []imageoverrides.Override
 	for i := range 1000 {
 		overrides = append(overrides, imageoverrides.Override{
 			Name: fmt.Sprintf("registry.example.org/team/app-%d", i), NewName: fmt.Sprintf("mirror.example.net/os/app-%d", i), NewTag: "v1", Digest: digest,
 		})
 	}
-	values := map[string]any{"_cluster": map[string]any{"image-overrides": decoded(t, must(imageoverrides.New(overrides...)))}}
-	var took [2]time.Duration
-	var texts [2]map[string]string
-	for j, library := range []fs.FS{library, forgetful} {
-		releases := 100
-		if j == 1 {
-			releases = 10
-		}
-		files := filesOf(t, library, `{{ include "image-overrides.postRenderers" . }}`)
-		for i := range releases - 1 {
+	values := map[string]any{"_cluster": map[string]any{"image-overrides": decoded(b, must(imageoverrides.New(overrides...)))}}
+	for _, bench := range []struct {
+		name     string
+		library  fs.FS
+		releases int
+	}{{"kept", library, 100}, {"nothing kept", forgetful(b), 10}} {
+		files := filesOf(b, bench.library, `{{ include "image-overrides.postRenderers" . }}`)
+		for i := range bench.releases - 1 {
 			files[fmt.Sprintf("templates/release-%d.yaml", i)] = files["templates/trial.yaml"]
 		}
-		for i, p := range load(t, files) {
-			began := time.Now()
-			rendered, err := p(values)
-			if err != nil {
-				t.Fatal(err)
-			}
-			took[j] = time.Since(began)
-			t.Logf("%s: %d releases in %s", helms[i].name, releases, took[j].Round(time.Millisecond))
-			if texts[j] == nil {
-				texts[j] = rendered
-			}
+		for i, p := range load(b, files) {
+			b.Run(fmt.Sprintf("%s/%d releases/%s", bench.name, bench.releases, helms[i].name), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := p(values); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
 		}
 	}
-	for name, text := range texts[1] {
-		if texts[0][name] != text {
-			t.Errorf("%s differs from what is rendered without anything kept", name)
-		}
-	}
-	if took[0] > took[1] {
-		t.Errorf("100 releases take %s, 10 with nothing kept %s", took[0], took[1])
-	}
+}
+
+// forgetful is the library chart without what keeps a table from one call to the next.
+func forgetful(t testing.TB) fs.FS {
+	return plant(t, difference{file: contextFile, old: `(typeIs "map[string]interface {}" $release)`, new: `false`})
 }

@@ -413,6 +413,19 @@ func (g generator) shape(renderer any) any {
 	odd := func() any {
 		return []any{"x", 5.0, true, nil, "", 0.0, []any{}, map[string]any{}, []any{"x"}, []any{marker}, map[string]any{"a": marker}, marker}[g.number(0, 11)]
 	}
+	if images, ok := asMap(asMap(renderer)["kustomize"])["images"].([]any); ok && g.one(2) { // empty fields, which Flux's types leave out
+		var list []any
+		for _, image := range images {
+			image := maps.Clone(asMap(image))
+			for _, field := range []string{"name", "newName", "newTag", "digest"} {
+				if _, found := image[field]; !found && g.one(2) {
+					image[field] = ""
+				}
+			}
+			list = append(list, image)
+		}
+		return map[string]any{"kustomize": map[string]any{"images": list, "patches": []any{}}}
+	}
 	switch g.number(0, 5) {
 	case 0:
 		return odd()

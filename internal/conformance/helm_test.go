@@ -224,7 +224,7 @@ func TestMain(m *testing.M) {
 	log.SetOutput(io.Discard) // Helm warns of values that it does not merge
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	debug.SetGCPercent(2000) // parsing templates leaves much behind
-	manyDraws()
+	someDraws()
 	os.Exit(m.Run())
 }
 

@@ -187,7 +187,7 @@ func leftOut(t *testing.T) (list []difference) {
 // TestPlanted plants each difference in a copy of the chart, and sees that its law finds it
 // within 20,000 draws.
 func TestPlanted(t *testing.T) {
-	set(t, "rapid.checks", strconv.Itoa(draws))
+	set(t, "rapid.checks", strconv.Itoa(plenty))
 	set(t, "rapid.nofailfile", "true")
 	set(t, "rapid.shrinktime", "0s")
 	for _, d := range append(leftOut(t), differences...) {
@@ -203,7 +203,7 @@ func TestPlanted(t *testing.T) {
 }
 
 // plant returns the chart with the difference in it.
-func plant(t *testing.T, d difference) fs.FS {
+func plant(t testing.TB, d difference) fs.FS {
 	files := fstest.MapFS{}
 	err := fs.WalkDir(library, ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

@@ -5,12 +5,15 @@ package conformance
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	"github.com/google/go-cmp/cmp"
 	action3 "helm.sh/helm/v3/pkg/action"
 	loader3 "helm.sh/helm/v3/pkg/chart/loader"
 	values3 "helm.sh/helm/v3/pkg/cli/values"
@@ -115,31 +118,35 @@ func TestExample(t *testing.T) {
 
 			// As it is, there are no overrides.
 			plain := render()
-			if got := postRenderers(t, plain["HelmRelease ingress"]); encode(t, got) != encode(t, values.Ingress.PostRenderers) {
-				t.Errorf("without a table, ingress has %s", encode(t, got))
+			if diff := cmp.Diff(values.Ingress.PostRenderers, postRenderers(t, plain["HelmRelease ingress"])); diff != "" {
+				t.Errorf("without a table, ingress (-want +got):\n%s", diff)
 			}
 			if got := postRenderers(t, plain["HelmRelease monitoring"]); got != nil {
 				t.Errorf("without a table, monitoring has %s", encode(t, got))
 			}
+			job(t, plain, "migration")
 			if got := secretOf(t, plain); !got.Known() || got.Len() != 0 {
 				t.Errorf("without a table, the Secret has %s", encode(t, got))
 			}
 
 			// With a table, the Secret has it, and so do the releases of this chart.
 			rendered := render(file("values.yaml", "registries:"+entries))
-			if got := secretOf(t, rendered); encode(t, got) != encode(t, table) {
+			if got := secretOf(t, rendered); !got.Equal(table) {
 				t.Errorf("the Secret has %s, want %s", encode(t, got), encode(t, table))
 			}
-			if got, want := postRenderers(t, rendered["HelmRelease ingress"]), postrender.Merge(values.Ingress.PostRenderers, table); encode(t, got) != encode(t, want) {
-				t.Errorf("ingress has\n%s, want\n%s", encode(t, got), encode(t, want))
+			want := postrender.Merge(values.Ingress.PostRenderers, table)
+			if diff := cmp.Diff(want, postRenderers(t, rendered["HelmRelease ingress"])); diff != "" {
+				t.Errorf("ingress (-want +got):\n%s", diff)
 			}
 
 			// The releases of other charts have it once Flux has put the Secret into their values.
 			secret := rendered["Secret cozystack-values"]["stringData"].(map[string]any)["values.yaml"].(string)
 			next := render(file("secret.yaml", secret))
-			if got, want := postRenderers(t, next["HelmRelease monitoring"]), postrender.Merge(nil, table); encode(t, got) != encode(t, want) {
-				t.Errorf("monitoring has\n%s, want\n%s", encode(t, got), encode(t, want))
+			want = postrender.Merge(nil, table)
+			if diff := cmp.Diff(want, postRenderers(t, next["HelmRelease monitoring"])); diff != "" {
+				t.Errorf("monitoring (-want +got):\n%s", diff)
 			}
+			job(t, next, "migration-"+hashOf(table))
 
 			// A table that is broken, or can never work, installs nothing.
 			for text, want := range map[string]string{
@@ -172,11 +179,19 @@ func objects(t *testing.T, text string) map[string]map[string]any {
 	}
 	names := []string{"Secret cozystack-values", "HelmRelease ingress", "HelmRelease monitoring"}
 	for _, name := range names {
-		if all[name] == nil || len(all) != len(names) {
+		if all[name] == nil || len(all) != len(names)+1 { // and a Job, which has several names
 			t.Fatalf("%s is missing, or there are more:\n%s", name, text)
 		}
 	}
 	return all
+}
+
+// job sees that the Job is there by its name.
+func job(t *testing.T, objects map[string]map[string]any, name string) {
+	t.Helper()
+	if objects["Job "+name] == nil {
+		t.Errorf("there is no Job %s among %q", name, slices.Sorted(maps.Keys(objects)))
+	}
 }
 
 func secretOf(t *testing.T, objects map[string]map[string]any) imageoverrides.Table {
