@@ -87,7 +87,7 @@ var differences = []difference{
 	{renderersFile, `{{- if kindIs "map" $kustomize -}}`, `{{- if $kustomize -}}`, mergeLaw},
 	{renderersFile, `{{- if kindIs "map" . -}}` + "\n" + `{{- $kustomize`, `{{- if . -}}` + "\n" + `{{- $kustomize`, mergeLaw},
 	{renderersFile, `{{- if $value }}{{ $_ := set $image`, `{{- if true }}{{ $_ := set $image`, mergeLaw},
-	{hashFile, `{{- get (get $out "table") "hash" -}}`, `{{ get (get $out "table") "hash" -}}` + "\n", mergeLaw},
+	{hashFile, `{{- get (get $out "table") "hash" -}}`, `{{- get (get $out "table") "hash" }}{{ "\n" -}}`, mergeLaw},
 	{hashFile, `{{- get (get $out "table") "hash" -}}`, `{{- get (get $out "table") "hash" | default "none" -}}`, mergeLaw},
 	{contextFile, `{{- if not (hasKey $all $json) -}}`, `{{- if not $all -}}`, mergeLaw},
 
