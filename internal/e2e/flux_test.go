@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"slices"
 	"testing"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	"github.com/fluxcd/pkg/apis/kustomize"
 	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -60,12 +61,8 @@ func chartImages(image, initImage string) map[string]string {
 
 func equalImages(t testing.TB, what string, got, want map[string]string) {
 	t.Helper()
-	all := maps.Clone(want)
-	maps.Copy(all, got)
-	for _, place := range slices.Sorted(maps.Keys(all)) {
-		if got[place] != want[place] {
-			t.Errorf("%s: %s: got %q, want %q", what, place, got[place], want[place])
-		}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s: the images (-want +got):\n%s", what, diff)
 	}
 }
 

@@ -116,7 +116,7 @@ joined by dots, or hex digits and colons in brackets, with a port or without.
 {{- $fault := "" -}}
 {{- if hasPrefix "[" . -}}
 {{- $fault = include "image-overrides.bracketFault" $name -}}
-{{- else if and (contains ":" $rest) (contains ":" $port) -}}
+{{- else if contains ":" $port -}}
 {{- $fault = "has more than one ':' (an IPv6 address stands in brackets)" -}}
 {{- else -}}
 {{- $fault = include "image-overrides.domainFault" $name -}}
