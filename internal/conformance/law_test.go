@@ -68,7 +68,7 @@ func newSuite(t testing.TB, library fs.FS) *suite {
 		renderers: try(t, library, `{{ include "image-overrides.postRenderers" . }}`),
 		twice: try(t, library, lines(
 			`{{- $once := include "image-overrides.postRenderers" (list . .Values.own) }}`,
-			`{{- $root := dict "Values" .Values.next }}`,
+			`{{- $root := dict "Values" .Values.next "Release" .Release }}`,
 			`{{- $once }}`+"\x00"+`{{ include "image-overrides.postRenderers" (list $root (fromYamlArray $once)) -}}`+"\x00",
 			`{{- "x" }}{{ include "image-overrides.hash" . }}{{ "x" -}}`,
 		)),
