@@ -27,11 +27,16 @@ Inside of range and with, the root context is $. A chart that has the table itse
 is the one that writes the Secret, hands that over in a context of its own:
 
     {{- $table := include "image-overrides.table" . | fromYamlArray }}
-    {{- $root := dict "Values" (dict "_cluster" (dict "image-overrides" $table)) }}
+    {{- $root := dict "Values" (dict "_cluster" (dict "image-overrides" $table)) "Release" .Release }}
     {{- include "image-overrides.postRenderers" $root }}
 
+A context without Values, or without _cluster in them, stops the rendering: the release would lose
+its overrides without a word. A subchart has the _cluster of its own values only. A chart that is rendered
+alone, by helm lint or in a test, is given _cluster: {}.
+
 The table is checked once more, by the rules of image-overrides.table, and a broken one
-stops the rendering. What comes back is what Merge of the Go package
+stops the rendering. That is done once for each rendering and not for each release, where the context
+has .Release. What comes back is what Merge of the Go package
 github.com/cozystack/image-overrides/postrender gives for the same release: the table's
 renderer begins with an entry that no image bears, image-overrides.invalid/table, with the first
 12 hex digits of the table's hash. A renderer of an earlier table among the own ones is
