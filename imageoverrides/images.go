@@ -148,7 +148,7 @@ type finder struct {
 	object  *Object
 	depth   int                 // of the trail
 	aliased int                 // nodes under aliases so far
-	listed  bool                // the object is an item of a list object that goes through JSON
+	listed  bool                // the object is an item of a list object
 	open    map[*yaml.Node]bool // what the aliases on the trail stand for
 	fault   *nodeFault
 }
@@ -172,7 +172,7 @@ func (f *finder) document(t *trail) {
 			list := f.under(t, n, items)
 			f.inside(list, func(items *yaml.Node) {
 				listed := f.listed
-				f.listed = listed || kind != "List" && kind != "ResourceList"
+				f.listed = true
 				for i, item := range items.Content {
 					f.document(&trail{up: list, node: item, child: i, item: i})
 				}
@@ -330,8 +330,9 @@ func (f *finder) field(t *trail, p place, legacy bool) {
 	}
 }
 
-// throughJSON is the text of a scalar in an item of a list object that is no plain List: kustomize takes these
-// out of their list by way of JSON, which has its own notations for what is no string.
+// throughJSON is the text of a scalar in an item of a list object: kustomize takes these
+// out of their list by way of JSON, which has its own notations for what is no string. (Not where a List is all that
+// the stream holds, which a reader of streams cannot know.)
 func throughJSON(n *yaml.Node) string {
 	if n.Tag == "!!str" {
 		return n.Value

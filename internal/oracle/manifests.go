@@ -29,6 +29,7 @@ type generator struct {
 	anchors map[string][]string // by what they stand for: image, container, list
 	count   int
 	json    bool // no aliases, no comments
+	alone   bool // the object may be an item of a List that stands alone
 }
 
 // one draws true once in n times.
@@ -142,7 +143,12 @@ func (g *generator) object(lists bool) *tree {
 	kind := func(apiVersion, kind string) { o.set("apiVersion", str(apiVersion)).set("kind", str(kind)) }
 	choice := rapid.IntRange(0, 9).Draw(g.t, "kind")
 	if choice == 9 && lists {
-		kind("v1", g.pick("List", "PodList"))
+		list := g.pick("List", "PodList")
+		kind("v1", list)
+		// kustomize takes the items of a List through JSON, unless it is all that the stream holds. What is the
+		// same in both is drawn for one.
+		g.alone = list == "List"
+		defer func() { g.alone = false }()
 		items := seq()
 		for range rapid.IntRange(0, 3).Draw(g.t, "items") {
 			items.list = append(items.list, g.object(false))
@@ -255,7 +261,11 @@ func (g *generator) containers() *tree {
 		}
 		switch {
 		case g.one(20):
-			c.set("image", raw(g.pick("null", "~", "true", "5", "Null", "True", "010", "1e3", "1.50", "1_0", "-0")))
+			if g.alone {
+				c.set("image", raw(g.pick("null", "true", "5")))
+			} else {
+				c.set("image", raw(g.pick("null", "~", "true", "5", "Null", "True", "010", "1e3", "1.50", "1_0", "-0")))
+			}
 		case !g.one(8):
 			c.set("image", g.image())
 		}
