@@ -26,7 +26,9 @@
 //     nothing that it need not, so that a change of the table costs every release one upgrade,
 //     whether it has images of that entry or not, and anything else none. A release that also has
 //     the table's Secret in its spec.valuesFrom may take two, one for its values and one for its
-//     post-renderers, since these are not written in one step.
+//     post-renderers, since these are not written in one step. Where the values come first, a Job named
+//     by the chart's image-overrides.hash starts under its new name with the old image, and the second
+//     upgrade fails on it: so do not have Flux watch that Secret.
 //   - Flux runs the post-renderers of a release in their order, then its own for
 //     spec.commonMetadata, then the one for its origin labels. Neither of the last two touches an
 //     image.

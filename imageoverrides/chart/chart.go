@@ -16,6 +16,8 @@
 //   - image-overrides.strict refuses what imageoverrides.Table.Strict refuses.
 //   - image-overrides.postRenderers returns the post-renderers of a release, with that
 //     of the table at .Values._cluster.image-overrides behind its own.
+//   - image-overrides.hash returns the 12 digits that a change of that table changes, for the name of a plain
+//     Job, whose template is immutable; nothing without a table.
 //
 // How each is called stands in front of it, in the chart's files. They work with Helm 3
 // and Helm 4. The module's conformance tests hold them against the Go packages, with
@@ -74,7 +76,7 @@
 // # Compatibility
 //
 // This is v0: a minor version may change anything, and its release notes say so. The names of
-// the three templates stay, since charts call them.
+// the four templates stay, since charts call them.
 package chart
 
 import "embed"
@@ -86,7 +88,10 @@ const Name = "image-overrides"
 // the dependencies of another chart as it is:
 //
 //	image-overrides/Chart.yaml
+//	image-overrides/templates/_context.tpl
+//	image-overrides/templates/_hash.tpl
 //	image-overrides/templates/_postrenderers.tpl
+//	image-overrides/templates/_reference.tpl
 //	image-overrides/templates/_strict.tpl
 //	image-overrides/templates/_table.tpl
 //	image-overrides/templates/_values.tpl

@@ -195,7 +195,8 @@ func TestFS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := fstest.TestFS(sub, "Chart.yaml", "templates/_table.tpl", "templates/_strict.tpl", "templates/_postrenderers.tpl", "templates/_values.tpl"); err != nil {
+	if err := fstest.TestFS(sub, "Chart.yaml", "templates/_context.tpl", "templates/_hash.tpl", "templates/_postrenderers.tpl",
+		"templates/_reference.tpl", "templates/_strict.tpl", "templates/_table.tpl", "templates/_values.tpl"); err != nil {
 		t.Error(err)
 	}
 	if misses, err := Check(FS); err != nil || misses != nil {
