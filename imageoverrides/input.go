@@ -23,7 +23,7 @@ type input struct {
 	value  any
 }
 
-// maxAliased is how many bytes the aliases of a text may stand for. What they make
+// maxAliasedText is how many bytes the aliases of a text may stand for. What they make
 // of it is decoded, checked and kept.
 const maxAliasedText = 4 << 20
 

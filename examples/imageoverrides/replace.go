@@ -29,6 +29,12 @@ func replace(file string, content []byte) (err error) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
+	return writeBeside(file, content, func(temp *os.File) error { return liken(temp, info) })
+}
+
+// writeBeside writes a file through another one beside it and a rename, so that there is never half of it. dress gives
+// the other one its mode. After an error what was there before is there still.
+func writeBeside(file string, content []byte, dress func(temp *os.File) error) (err error) {
 	temp, err := os.CreateTemp(filepath.Dir(file), ".imageoverrides-*")
 	if err != nil {
 		return err
@@ -42,7 +48,7 @@ func replace(file string, content []byte) (err error) {
 	if _, err := temp.Write(content); err != nil {
 		return err
 	}
-	if err := liken(temp, info); err != nil {
+	if err := dress(temp); err != nil {
 		return err
 	}
 	if err := temp.Sync(); err != nil {

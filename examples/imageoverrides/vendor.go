@@ -188,36 +188,13 @@ func writeAll(target string, files []string) error {
 	return nil
 }
 
-// writeFile writes a file through another one beside it, so that there is never half of it. After
-// an error what was there before is there still.
-func writeFile(file string, text []byte) (err error) {
+// writeFile writes a file as [writeBeside] does, with the mode that it has or a new file's.
+func writeFile(file string, text []byte) error {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
 		mode = info.Mode().Perm()
 	}
-	temp, err := os.CreateTemp(filepath.Dir(file), ".imageoverrides-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			temp.Close()
-			os.Remove(temp.Name())
-		}
-	}()
-	if _, err := temp.Write(text); err != nil {
-		return err
-	}
-	if err := temp.Chmod(mode); err != nil {
-		return err
-	}
-	if err := temp.Sync(); err != nil {
-		return err
-	}
-	if err := temp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), file)
+	return writeBeside(file, text, func(temp *os.File) error { return temp.Chmod(mode) })
 }
 
 // removeAll removes files from a copy of the library chart, and the folders that are empty then.
