@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/manifest/document"
 	"github.com/cozystack/image-overrides/internal/platform"
 )
 

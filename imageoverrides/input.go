@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/manifest/document"
 	"github.com/cozystack/image-overrides/internal/quote"
 )
 
@@ -369,3 +369,6 @@ func resolve(n *yaml.Node) *yaml.Node {
 	}
 	return n
 }
+
+// mergeTag is the tag that the YAML parser gives to a plain <<.
+const mergeTag = "!!merge"

@@ -11,7 +11,7 @@ import (
 
 	yamljson "sigs.k8s.io/yaml"
 
-	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/manifest/document"
 )
 
 const (

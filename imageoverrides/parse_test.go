@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 	yamljson "sigs.k8s.io/yaml"
 
-	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/manifest/document"
 )
 
 // told writes a fault with all that it has.

@@ -3,21 +3,23 @@
 package imageoverrides
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"sync"
 
-	"go.yaml.in/yaml/v3"
-
-	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/manifest"
+	"github.com/cozystack/image-overrides/internal/manifest/document"
+	"github.com/cozystack/image-overrides/internal/manifest/paths"
 	"github.com/cozystack/image-overrides/internal/quote"
 )
 
 // A Result says what Rewrite did, as far as it came. Where dst fails, it counts what was
 // ready to be written, up to 64 KiB more than was.
 type Result struct {
-	Documents int      // how many documents were passed on, empty ones not counted; JSON values in a row that were not parsed are one
+	Documents int      // how many documents were passed on, empty ones not counted
 	Bytes     int64    // how many bytes of src were passed on, changed or not
 	Changes   []Change // the images that changed, in the order of src; nil for none
 	Edits     []Edit   // the bytes that changed, in the order of src; nil for none
@@ -27,7 +29,7 @@ type Result struct {
 type Change struct {
 	Document int    // which document of the stream, from 0, empty ones not counted
 	Object   Object // the object that holds the image
-	Path     string // of the image in the object: spec.containers[0].image, and odd keys quoted: data["a.b"]
+	Path     string // of the image in the document: spec.containers[0].image, and odd keys quoted: data["a.b"]; in its middle shortened if it is longer than any real one
 
 	Old, New string // the image before and after
 	Entries  []int  // the entries of the table that applied, in order
@@ -78,8 +80,9 @@ func (o Object) String() string {
 // stays: comments, quotes, order, line breaks, blocks of text. An unknown and an
 // empty table change nothing, and nothing is parsed then.
 //
-// src holds YAML or JSON documents, any number of them. Rewrite reads and writes
-// one at a time, and holds one in memory. Where kustomize refuses a stream for reasons that have
+// src holds YAML or JSON documents, any number of them; JSON values in a row are documents too. Rewrite reads and writes
+// one at a time, and holds one in memory; the result has all changes, for those who do not take them one by one with a
+// [Rewriter]. Where kustomize refuses a stream for reasons that have
 // nothing to do with images (a resource twice, no name, keys that are numbers), or because
 // a field is not what it expects (strings in containers), Rewrite does its work
 // and leaves that field alone.
@@ -92,10 +95,28 @@ func (o Object) String() string {
 // error before anything is read.
 //
 // A document of more than [MaxDocument] bytes is an error too, which comes when that much
-// of it has been read.
+// of it has been read. So is one of which more than 4 MiB have to be read by a YAML parser, because of anchors, tags,
+// tabs and other things that manifests seldom have; the error says which and where. Of a list object only the items that
+// have such things count.
 func Rewrite(dst io.Writer, src io.Reader, t Table) (Result, error) {
-	return RewriteUpTo(MaxDocument, dst, src, t)
+	return Rewriter{}.Rewrite(dst, src, t)
 }
+
+// A Rewriter is [Rewrite] with options. The zero Rewriter has none.
+type Rewriter struct {
+	// Limit is how long a document may be, in bytes, the separator line in front of it included. 0 is
+	// MaxDocument, and a negative one 0.
+	Limit int
+
+	// Changed, where it is set, is called with the changes and the edits of each document that has any, before the document is
+	// written, and may keep them. The result has none of them then, so that it does not grow with src. An
+	// error ends the work as one of dst does, and is returned as it is; the document is not written.
+	Changed func([]Change, []Edit) error
+}
+
+// MaxDocument is how long a document may be for Rewrite, in bytes: much longer than what an
+// API server takes.
+const MaxDocument = 64 << 20
 
 // tooLarge returns an error for a table whose regular expressions cost too much to be tried, and would be left out.
 func (t Table) tooLarge() error {
@@ -110,18 +131,13 @@ func (t Table) tooLarge() error {
 	}}.err()
 }
 
-// MaxDocument is how long a document may be for Rewrite, in bytes: much longer than what an
-// API server takes.
-const MaxDocument = 64 << 20
-
-// RewriteUpTo is [Rewrite] with another limit for the length of a document, in bytes. The
-// separator line in front of a document counts. With a limit of 0 every document is too long.
-func RewriteUpTo(limit int, dst io.Writer, src io.Reader, t Table) (Result, error) {
+// Rewrite does the work of the function [Rewrite].
+func (o Rewriter) Rewrite(dst io.Writer, src io.Reader, t Table) (Result, error) {
 	if err := t.tooLarge(); err != nil {
 		return Result{}, err
 	}
 	r := rewriters.Get().(*rewriter)
-	r.table, r.limit, r.result = t, limit, Result{}
+	r.table, r.options, r.result = t, o, Result{}
 	r.dst.reset(dst)
 	err := r.stream(src)
 	if flushed := r.dst.flush(); flushed != nil {
@@ -132,14 +148,35 @@ func RewriteUpTo(limit int, dst io.Writer, src io.Reader, t Table) (Result, erro
 	return result, err
 }
 
+// images are the paths of what kustomize 5.8.1 takes for images, in every object whose kind is not definition. Both of its
+// filters go over the object, for each entry: the first of old, the second by the paths that it is configured with.
+var images = paths.NewRules(
+	[]string{"**.containers[].image", "**.initContainers[].image"},
+	[]string{
+		"spec.containers.image", "spec.initContainers.image", "spec.volumes.image.reference",
+		"spec.template.spec.containers.image", "spec.template.spec.initContainers.image", "spec.template.spec.volumes.image.reference",
+	},
+)
+
+// isTwice reports whether both filters reach an image.
+func isTwice(s paths.State) bool { return images.In(0, s) && images.In(1, s) }
+
+// isDefinition reports whether kustomize leaves objects of that kind alone.
+func isDefinition(kind string) bool { return kind == "CustomResourceDefinition" }
+
 // A rewriter does one Rewrite.
 type rewriter struct {
-	table  Table
-	limit  int
-	dst    writer
-	pieces document.Splitter
-	quick  quick
-	result Result
+	table   Table
+	options Rewriter
+	dst     writer
+	pieces  document.Splitter
+	reader  manifest.Reader
+	result  Result
+
+	changes []Change // of the piece
+	whole   int      // those of objects that have ended
+	written []byte   // the buffer that paths are written in
+	path    string   // of the last change; neighbours have the same often
 }
 
 // rewriters are those at rest, for their buffers.
@@ -147,119 +184,144 @@ var rewriters = sync.Pool{New: func() any { return new(rewriter) }}
 
 // release puts the rewriter to rest, unless it has read something large.
 func (r *rewriter) release() {
-	if r.pieces.Buffered() > 4<<20 || r.quick.room() > 4<<10 {
+	if r.pieces.Buffered() > 4<<20 || cap(r.changes)+r.reader.Room() > 4<<10 {
 		return
 	}
-	r.table, r.result = Table{}, Result{}
+	r.table, r.options, r.result, r.path = Table{}, Rewriter{}, Result{}, ""
+	clear(r.changes[:cap(r.changes)])
 	r.dst.reset(nil)
 	r.pieces.Reset(nil, 0, nil)
-	r.quick.forget()
+	r.reader.Forget()
 	rewriters.Put(r)
 }
 
 // stream rewrites all of src. What it gives back is src's error, or a fault; that of a
 // write comes back from the next one too.
 func (r *rewriter) stream(src io.Reader) error {
+	limit := r.options.Limit
+	if limit == 0 {
+		limit = MaxDocument
+	}
+	r.reader.Rules, r.reader.Skip, r.reader.Visitor = images, isDefinition, r
 	pieces := &r.pieces
-	pieces.Reset(src, r.limit, r.dst.flush)
+	pieces.Reset(src, limit, r.dst.flush)
 	for {
 		p, err := pieces.Next()
 		switch {
 		case err == io.EOF:
 			return nil
 		case err == document.ErrLimit:
-			return faults{textFault(RuleTooLong, pieces.Line(), 1, fmt.Sprintf("a document of more than %d bytes", r.limit))}.err()
+			return faults{textFault(RuleTooLong, pieces.Line(), 1, fmt.Sprintf("a document of more than %d bytes", limit))}.err()
 		case err != nil:
 			return err
 		}
-		changes, edits, documents, err := r.piece(p)
-		if err != nil {
+		if err := r.piece(p); err != nil {
 			return err
 		}
-		if err := r.dst.edited(p.Bytes, edits); err != nil {
-			return err
-		}
-		r.add(p, changes, edits)
-		r.result.Documents += documents
-		r.result.Bytes += int64(len(p.Bytes))
 	}
 }
 
-// piece returns what to change in a piece of the stream, with offsets in the piece, and how
-// many documents it holds.
-func (r *rewriter) piece(p document.Piece) (changes []Change, edits []Edit, documents int, err error) {
-	if document.Blank(p.Bytes) {
-		return nil, nil, 0, nil
-	}
-	if r.table.Len() == 0 {
-		return nil, nil, 1, nil
-	}
-	body := p.Bytes[p.Body:]
-	changes, edits, ok := r.quick.document(body, r.table)
-	if ok {
+// piece rewrites a piece of the stream.
+func (r *rewriter) piece(p document.Piece) error {
+	documents := 0
+	var edits []manifest.Edit
+	switch {
+	case document.Blank(p.Bytes):
+	case r.table.Len() == 0:
 		documents = 1
-	} else if changes, edits, documents, err = r.parsed(p, body); err != nil {
-		return nil, nil, 0, err
+	default:
+		var fault *manifest.Fault
+		if documents, edits, fault = r.reader.Read(p); fault != nil {
+			line, column := p.Position(fault.Offset)
+			rule := RuleSyntax
+			if fault.TooLong {
+				rule = RuleTooLong
+			}
+			return faults{textFault(rule, line, column, fault.Reason)}.err()
+		}
 	}
-	for i := range changes {
-		changes[i].Offset += int64(p.Body)
+	if len(edits) > 0 {
+		if err := r.tell(p, edits); err != nil {
+			return err
+		}
 	}
-	for i := range edits {
-		edits[i].Offset += int64(p.Body)
-	}
-	return changes, edits, documents, nil
+	r.result.Documents += documents
+	r.result.Bytes += int64(len(p.Bytes))
+	return r.dst.edited(p.Bytes, edits)
 }
 
-// parsed returns what to change in the documents of a text, by way of the YAML parser.
-func (r *rewriter) parsed(p document.Piece, body []byte) (changes []Change, edits []Edit, documents int, err error) {
-	fault := func(at int, reason string) error {
-		line, column := document.NewLines(p.Bytes).Position(p.Body + at)
-		return faults{textFault(RuleSyntax, p.Line-1+line, column, reason)}.err()
-	}
-	text, err := document.Parse(body)
-	if err != nil {
-		var syntax *document.SyntaxError
-		errors.As(err, &syntax)
-		return nil, nil, 0, fault(syntax.Offset, syntax.Reason)
-	}
-	for i, root := range text.Roots {
-		c, e, broken := rewriteDocument(text, root, r.table)
-		if broken != nil {
-			at, _ := text.Offset(broken.node)
-			return nil, nil, 0, fault(at, broken.reason)
-		}
-		for j := range c {
-			c[j].Document = i
-		}
-		changes = append(changes, c...)
-		edits = append(edits, e...)
-	}
-	return changes, edits, len(text.Roots), nil
-}
+// Begin is called by the reader, as are the methods below.
+func (r *rewriter) Begin() { r.changes, r.whole = r.changes[:0], 0 }
 
-// add adds to the result what was changed in a piece, with the places that it has in the stream.
-func (r *rewriter) add(p document.Piece, changes []Change, edits []Edit) {
-	if len(edits) == 0 {
+// Object forgets the object before, unless that has ended.
+func (r *rewriter) Object() { r.changes = r.changes[:r.whole] }
+
+// Scalar gives an image its new name.
+func (r *rewriter) Scalar(s *manifest.Scalar) {
+	old := s.Text() // for the table to look at, no longer
+	changed, entries := r.table.apply(old, isTwice(s.State))
+	if changed == old {
 		return
 	}
-	lines := document.NewLines(p.Bytes)
-	for _, c := range changes {
-		line, column := lines.Position(int(c.Offset))
-		c.Line, c.Column = p.Line-1+line, column
-		c.Offset += p.Offset
-		c.Document += r.result.Documents
-		r.result.Changes = append(r.result.Changes, c)
+	s.Replace(changed)
+	r.written = paths.Append(r.written[:0], s.Path())
+	if string(r.written) != r.path {
+		r.path = string(r.written)
 	}
-	for _, e := range edits {
-		e.Offset += p.Offset
-		r.result.Edits = append(r.result.Edits, e)
-	}
+	r.changes = append(r.changes, Change{
+		Document: s.Document, Path: r.path, Old: strings.Clone(old), New: changed, Entries: entries, Offset: int64(s.Place(0)),
+	})
 }
 
-// nodeFault says which node cannot be rewritten, and why.
-type nodeFault struct {
-	node   *yaml.Node
-	reason string
+// End tells which object it was.
+func (r *rewriter) End(name *manifest.Name) {
+	if r.whole == len(r.changes) {
+		return
+	}
+	o := Object(name.Object())
+	for i := r.whole; i < len(r.changes); i++ {
+		r.changes[i].Object = o
+	}
+	r.whole = len(r.changes)
+}
+
+// tell tells what changes in a piece, with the places that it has in the stream.
+func (r *rewriter) tell(p document.Piece, edits []manifest.Edit) error {
+	changes := r.changes[:r.whole]
+	byOffset := func(a, b Change) int { return cmp.Compare(a.Offset, b.Offset) }
+	if !slices.IsSortedFunc(changes, byOffset) { // aliases tell what they stand for in their own places
+		slices.SortStableFunc(changes, byOffset)
+	}
+	if r.options.Changed != nil {
+		changes = slices.Clone(changes)
+	}
+	for i := range changes {
+		c := &changes[i]
+		at := p.Body + int(c.Offset)
+		c.Line, c.Column = p.Position(at)
+		c.Offset = p.Offset + int64(at)
+		c.Document += r.result.Documents
+	}
+	made := r.result.Edits
+	if r.options.Changed != nil {
+		made = make([]Edit, 0, len(edits))
+	}
+	for i, e := range edits {
+		old := p.Bytes[e.Start:e.End]
+		before := ""
+		if i < len(changes) && changes[i].Old == string(old) {
+			before = changes[i].Old
+		} else {
+			before = string(old)
+		}
+		made = append(made, Edit{p.Offset + int64(e.Start), before, e.New})
+	}
+	if r.options.Changed != nil {
+		return r.options.Changed(changes, made)
+	}
+	r.result.Changes = append(r.result.Changes, changes...)
+	r.result.Edits = made
+	return nil
 }
 
 // writer gathers small writes until the next read.
@@ -275,17 +337,17 @@ func (w *writer) reset(dst io.Writer) { *w = writer{dst: dst, buf: w.buf[:0]} }
 // maxGathered is how many bytes are gathered before they are written.
 const maxGathered = 64 << 10
 
-// edited writes text with the edits made, whose offsets are in the text.
-func (w *writer) edited(text []byte, edits []Edit) error {
+// edited writes text with the edits made.
+func (w *writer) edited(text []byte, edits []manifest.Edit) error {
 	at := 0
 	for _, e := range edits {
-		w.write(text[at:e.Offset])
+		w.write(text[at:e.Start])
 		if len(w.buf)+len(e.New) <= maxGathered {
 			w.buf = append(w.buf, e.New...)
 		} else {
 			w.write([]byte(e.New))
 		}
-		at = int(e.Offset) + len(e.Old)
+		at = e.End
 	}
 	w.write(text[at:])
 	return w.err

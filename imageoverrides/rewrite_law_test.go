@@ -5,7 +5,6 @@ package imageoverrides
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/cozystack/image-overrides/internal/document"
 	"github.com/cozystack/image-overrides/internal/oracle"
 	"github.com/cozystack/image-overrides/reference"
 )
@@ -123,35 +121,12 @@ func rewriteParsed(t tester, table Table, in string) (string, Result) {
 	t.Helper()
 	var out bytes.Buffer
 	r := rewriter{table: table, dst: writer{dst: &out}}
-	for pieces := document.NewSplitter(strings.NewReader(in), MaxDocument, nil); ; {
-		p, err := pieces.Next()
-		if err == io.EOF {
-			if err := r.dst.flush(); err != nil {
-				t.Fatalf("%v", err)
-			}
-			return out.String(), r.result
-		}
-		if err != nil {
-			t.Fatalf("%v", err)
-		}
-		body := p.Bytes[p.Body:]
-		changes, edits, documents, err := r.parsed(p, body)
-		if err != nil {
-			t.Fatalf("%v in\n%s", err, in)
-		}
-		for i := range changes {
-			changes[i].Offset += int64(p.Body)
-		}
-		for i := range edits {
-			edits[i].Offset += int64(p.Body)
-		}
-		if err := r.dst.edited(p.Bytes, edits); err != nil {
-			t.Fatalf("%v", err)
-		}
-		r.add(p, changes, edits)
-		r.result.Documents += documents
-		r.result.Bytes += int64(len(p.Bytes))
+	r.reader.Parse = true
+	err := r.stream(strings.NewReader(in))
+	if flushed := r.dst.flush(); err != nil || flushed != nil {
+		t.Fatalf("%v, %v in\n%s", err, flushed, in)
 	}
+	return out.String(), r.result
 }
 
 // TestRewriteJoined: the stream of two streams is rewritten to the parts, joined.

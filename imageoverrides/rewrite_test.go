@@ -47,7 +47,7 @@ var notations = []struct{ why, in, out string }{
 	{"an alias to an image that is not reached", "a: &i nginx\ncontainers: [{image: *i}]\n", "a: &i nginx\ncontainers: [{image: m/web:v2}]\n"},
 	{"an image that is used where it is not reached", "containers: [{image: &i nginx, env: [*i]}, {image: *i}]\n", "containers: [{image: &i m/web:v2, env: [nginx]}, {image: *i}]\n"},
 	{"containers used twice", "containers: &c\n- image: nginx\ninitContainers: *c\nother: *c\n", "containers: &c\n- image: m/web:v2\ninitContainers: *c\nother: [{image: nginx}]\n"},
-	{"a merge key", "b: &b {image: nginx, n: 5, t: ~, u: , s: \"5\", !!str v: a b}\ncontainers:\n- <<: *b\n  name: x\n", "b: &b {image: nginx, n: 5, t: ~, u: , s: \"5\", !!str v: a b}\ncontainers:\n- <<: {image: m/web:v2, n: 5, t: ~, u: null, s: \"5\", !!str v: a b}\n  name: x\n"},
+	{"a merge key", "b: &b {image: nginx, n: 5, t: ~, u: , s: \"5\", !!str v: a b}\ncontainers:\n- <<: *b\n  name: x\n", "b: &b {image: nginx, n: 5, t: ~, u: , s: \"5\", !!str v: a b}\ncontainers:\n- <<: {image: m/web:v2, n: 5, t: ~, u: , s: \"5\", !!str v: a b}\n  name: x\n"},
 	{"odd text behind an alias", "x: &c {args: 0}\ny: &d\n  image: nginx\n  args: [a]\n  b:\n  - --url=http://x/?a=b\n  - ?x\n  - :x\n  - a ? b\n  - a:?b\n  - x, y\n  ?z: w\ncontainers:\n- *d\n",
 		"x: &c {args: 0}\ny: &d\n  image: nginx\n  args: [a]\n  b:\n  - --url=http://x/?a=b\n  - ?x\n  - :x\n  - a ? b\n  - a:?b\n  - x, y\n  ?z: w\ncontainers:\n- {image: m/web:v2, args: [a], b: [\"--url=http://x/?a=b\", \"?x\", \":x\", \"a ? b\", \"a:?b\", \"x, y\"], \"?z\": w}\n"},
 	{"tags behind an alias", "y: &d {image: nginx, a: !!str , b: !<tag:x.org,2000:y> z, c: !l [d], e: !!null , f: !!str 5}\ncontainers:\n- *d\n",
@@ -220,7 +220,6 @@ func TestRewriteSafety(t *testing.T) {
 		{"merges of merges", merges, "aliases stand for more than 131072 values"},
 		{"lists in lists in lists", deepLists(2000), "more than 1000 maps and lists in each other"},
 		{"text behind aliases", "a: &a {b: '" + strings.Repeat("x", 1<<20) + "', image: nginx}\ncontainers: [" + strings.Repeat("*a , ", 10) + "]\n", "aliases stand for more than 131072 values, or 4194304 bytes of text"},
-		{"merges for the kind", mergeLadder(40), "aliases stand for more than 131072 values"},
 		{"brackets", strings.Repeat("[", 20000), "exceeded max depth of 10000"},
 		{"brackets in JSON", `{"a":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + "}", "exceeded max depth of 10000"},
 		{"lists in lists", strings.Repeat("- ", 20000) + "a", "exceeded max depth of 10000"},
@@ -244,6 +243,7 @@ func TestRewriteSafety(t *testing.T) {
 	// Small texts whose images have long paths, or many of them.
 	for why, in := range map[string]string{
 		"images that nothing reaches": strings.Repeat("[", 400) + strings.Repeat("{image: nginx},", 20000) + strings.Repeat("]", 400),
+		"merges for the kind":         mergeLadder(40),
 		"keys in the wrong order":     "{containers: [" + strings.Repeat("{<<: {image: nginx}, containers: [{image: nginx}]}, ", 4000) + "]}",
 	} {
 		start := time.Now()
@@ -307,10 +307,10 @@ func mergeLadder(n int) string {
 	return b.String()
 }
 
-func TestRewriteUpTo(t *testing.T) {
+func TestRewriteLimit(t *testing.T) {
 	const in = "containers: [{image: nginx}]\n---\na: 0123456789012345678901234\n"
 	var out bytes.Buffer
-	result, err := RewriteUpTo(31, &out, iotest.OneByteReader(strings.NewReader(in)), webTable(t))
+	result, err := Rewriter{Limit: 31}.Rewrite(&out, iotest.OneByteReader(strings.NewReader(in)), webTable(t))
 	list := Faults(err)
 	if len(list) != 1 || list[0].Error() != "line 2, column 1: a document of more than 31 bytes" || list[0].Rule != RuleTooLong || list[0].Reason() != "a document of more than 31 bytes" {
 		t.Errorf("error %v", err)
@@ -318,7 +318,7 @@ func TestRewriteUpTo(t *testing.T) {
 	if out.String() != "containers: [{image: m/web:v2}]\n" || result.Documents != 1 {
 		t.Errorf("written %q, %+v", out.String(), result)
 	}
-	if _, err := RewriteUpTo(33, io.Discard, strings.NewReader(in), webTable(t)); err != nil {
+	if _, err := (Rewriter{Limit: 33}).Rewrite(io.Discard, strings.NewReader(in), webTable(t)); err != nil {
 		t.Errorf("up to its length: %v", err)
 	}
 	if _, err := Rewrite(io.Discard, &endless{}, webTable(t)); err == nil || err.Error() != "line 1, column 1: a document of more than 67108864 bytes" {

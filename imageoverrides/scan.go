@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/manifest/document"
 )
 
 // A listing is a list of entries that was read line by line.

@@ -14,7 +14,7 @@ import (
 	yamljson "sigs.k8s.io/yaml"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
-	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/manifest/document"
 	"github.com/cozystack/image-overrides/postrender"
 )
 

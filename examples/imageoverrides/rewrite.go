@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
-	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/manifest/document"
 )
 
 const rewriteUsage = `usage: imageoverrides rewrite -t TABLE [-w] [FILE...]

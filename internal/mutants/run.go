@@ -14,9 +14,10 @@ import (
 
 // guards are the folders whose tests guard a package beside its own, by the package's folder, and which of their tests do.
 var guards = map[string][]guard{
-	"internal/document":    {{dir: "imageoverrides", run: "."}},
-	"internal/scan":        {{dir: "imageoverrides", run: "."}},
-	"imageoverrides/chart": {{dir: "imageoverrides", run: "Chart"}, {dir: "examples/imageoverrides", run: "Charts"}},
+	"internal/manifest":          {{dir: "imageoverrides", run: "Rewrite|Kustomize"}},
+	"internal/manifest/document": {{dir: "internal/manifest", run: "."}, {dir: "imageoverrides", run: "Rewrite|Kustomize"}},
+	"internal/manifest/paths":    {{dir: "internal/manifest", run: "."}, {dir: "imageoverrides", run: "Rewrite|Kustomize"}},
+	"imageoverrides/chart":       {{dir: "imageoverrides", run: "Chart"}, {dir: "examples/imageoverrides", run: "Charts"}},
 }
 
 // A guard is a folder whose tests run for a mutant.

@@ -35,6 +35,7 @@ type Text struct {
 
 	starts               []int // of the lines, as the YAML parser counts them; nil until somebody asks
 	line, column, offset int   // of the node that was looked up last, for finding the next
+	marks                []int // offsets in that line, every markEvery characters
 }
 
 // Parse parses text as YAML, with the parser and the settings of kustomize, and
@@ -154,10 +155,10 @@ func moreText(text []byte, err error) int {
 	}
 	at := 0
 	for ; line > 0 && at < len(text); line-- {
-		for at < len(text) && lineBreak(text[at:]) == 0 {
+		for at < len(text) && LineBreak(text[at:]) == 0 {
 			at++
 		}
-		at += lineBreak(text[at:])
+		at += LineBreak(text[at:])
 	}
 	return at + len(text[at:]) - len(bytes.TrimLeft(text[at:], " \t"))
 }
@@ -269,7 +270,7 @@ func (p *jsonParser) next() (json.Token, error) {
 
 func (p *jsonParser) move(to int) {
 	for p.at < to {
-		if n := lineBreak(p.text[p.at:]); n > 0 {
+		if n := LineBreak(p.text[p.at:]); n > 0 {
 			p.at += n
 			p.line++
 			p.column = 1

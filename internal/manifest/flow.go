@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package scan
+package manifest
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/cozystack/image-overrides/internal/manifest/document"
+)
 
 // flow reads a map or a list in flow style, JSON included.
-func (s *Scanner) flow() bool {
+func (s *scanner) flow() bool {
 	list := s.text[s.pos] == '['
 	closing := byte('}')
 	if list {
@@ -18,17 +22,16 @@ func (s *Scanner) flow() bool {
 	top := len(s.levels) - 1
 	s.blanks()
 	for s.next() != closing {
-		var key []byte
 		if list {
-			s.path[top].Index++
+			s.item(s.pos)
 		} else {
-			var ok bool
-			if key, ok = s.flowKey(); !ok {
+			key, ok := s.flowKey()
+			if !ok {
 				return false
 			}
 			s.path[top].Key = key
 		}
-		if !s.flowValue(key) {
+		if !s.flowValue() && !s.flowItemAgain(top) {
 			return false
 		}
 		s.blanks()
@@ -44,56 +47,62 @@ func (s *Scanner) flow() bool {
 	return true
 }
 
+// flowItemAgain has an item of a list object, in level top, told by the parser. It has to be JSON, so that its end is known.
+func (s *scanner) flowItemAgain(top int) bool {
+	if top != 1 || !s.levels[top].whole {
+		return false
+	}
+	end, ok := document.EndOfJSON(s.text, s.items)
+	return ok && s.itemAgain(s.items, end)
+}
+
 // flowKey reads a key, its colon, and the white space behind.
-func (s *Scanner) flowKey() (key []byte, ok bool) {
+func (s *scanner) flowKey() (key string, ok bool) {
 	start := s.pos
 	quote := s.next()
 	quoted := quote == '"' || quote == '\''
 	if quoted {
-		s.pos++
-		for s.next() != quote {
-			if c := s.next(); c < ' ' || c > '~' || c == '\\' || s.pos-start > maxKey {
-				return nil, false
-			}
-			s.pos++
+		var n int
+		if key, n = quotedKey(s.text[start:]); n == 0 {
+			return "", false
 		}
-		key = s.text[start+1 : s.pos]
-		s.pos++
+		s.pos += n
 	} else {
 		if class[quote]&keyFirst == 0 {
-			return nil, false
+			return "", false
 		}
 		for class[s.next()]&keyNext != 0 {
 			s.pos++
 		}
-		key = s.text[start:s.pos]
+		key = text(s.text[start:s.pos])
 	}
 	if s.pos-start > maxKey || s.next() != ':' {
-		return nil, false
+		return "", false
 	}
 	s.pos++
 	if !quoted && s.next() != ' ' && s.next() != '\n' {
-		return nil, false
+		return "", false
 	}
+	s.inQuotes = quote == '"'
 	s.blanks()
 	return key, true
 }
 
 // flowValue reads a value.
-func (s *Scanner) flowValue(key []byte) bool {
+func (s *scanner) flowValue() bool {
 	switch c := s.next(); {
 	case c == '[' || c == '{':
 		return s.flow()
 	case c == '"' || c == '\'':
-		return s.quoted(key)
+		return s.quotes()
 	case class[c]&flowFirst != 0 || c == '-' && class[s.after()]&(flowFirst|flowNext) != 0:
-		return s.flowPlain(key)
+		return s.flowPlain()
 	}
 	return false
 }
 
 // flowPlain reads a scalar without quotes on one line.
-func (s *Scanner) flowPlain(key []byte) bool {
+func (s *scanner) flowPlain() bool {
 	start := s.pos
 	for {
 		for class[s.next()]&flowNext != 0 {
@@ -106,11 +115,11 @@ func (s *Scanner) flowPlain(key []byte) bool {
 		}
 		break
 	}
-	return s.found(key, start, s.pos, Plain, true)
+	return s.tell(start, s.pos, plain, true)
 }
 
 // next returns the byte at the position, and 0 at the end of the text.
-func (s *Scanner) next() byte {
+func (s *scanner) next() byte {
 	if s.pos < len(s.text) {
 		return s.text[s.pos]
 	}
@@ -118,7 +127,7 @@ func (s *Scanner) next() byte {
 }
 
 // after returns the byte behind the one at the position, and 0 at the end of the text.
-func (s *Scanner) after() byte {
+func (s *scanner) after() byte {
 	if s.pos+1 < len(s.text) {
 		return s.text[s.pos+1]
 	}
@@ -126,7 +135,7 @@ func (s *Scanner) after() byte {
 }
 
 // blanks moves behind spaces, line breaks, and comments with white space in front.
-func (s *Scanner) blanks() {
+func (s *scanner) blanks() {
 	for s.pos < len(s.text) {
 		switch s.text[s.pos] {
 		case ' ':

@@ -57,6 +57,7 @@ var notations = []string{
 	"b\n   c", "b\n\n   c  d", "b \n\n\n  c", "'b\n   c'", "\"b\n   c\"", "\"b\\\n   c\"", "b\t c", "b\n  \t c",
 	"|-\n   b", ">-\n   b", "|\n   b", "| # c\n   b", "|+\n   b\n\n", "|-\n\n   b", "|2-\n    b", ">\n   b\n   c", "|\n   b\n    c",
 	"&x b", "!!str b", "!mine b", "&x !!str b", "!!str &x b", "!mine # c\n   b", "&x\n   b", "!!str 'b'", "&x \"b\"", "!!str\n\n   b", "!!str |-\n   b", "&x # c\n # d\n   b\n   c", "\n   b", "# c\n   b", "\"\"", "''", "!!str ''",
+	"!!int 5", "&x !!int 5", "!!int &x 5", "!!int # c\n   5", "!!bool 'true'", "!<tag:yaml.org,2002:int> 5", "!!binary YQ==", "!!float |-\n   5", "!!null &x ~", "!!null", "!!str", "&x !!str", "!!str &x", "!!null &x", "!!str \n", "!mine",
 }
 
 // TestScalar: every scalar of known notations is found, and one that is found can be given another value: then the text
@@ -78,7 +79,7 @@ func TestScalar(t *testing.T) {
 						if lines := strings.Count(strings.TrimSpace(n.Value), "\n"); lines == 0 || n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
 							t.Errorf("%q: %q is not found", text, n.Value)
 						}
-					} else if found := text[s.Start:s.End]; n.Value != "" && s.verbatim && !strings.Contains(found, n.Value) {
+					} else if found := text[s.Start:s.End]; n.Value != "" && s.Verbatim && !strings.Contains(found, n.Value) {
 						t.Errorf("%q: %q is found in %q", text, n.Value, found)
 					}
 					replaced(t, text, i, "x/y:1")
@@ -104,8 +105,8 @@ func replaced(t interface {
 	if !ok {
 		return
 	}
-	start, end, written := s.Replace(value)
-	if start < s.Start || end > s.End || start > end || end > len(text) {
+	start, end, written := s.Replace(value, false)
+	if start < s.Start && StaysString(n) || end > s.End && !s.empty || start > end || end > len(text) {
 		t.Errorf("%q: %q is replaced from %d to %d, found from %d to %d", text, n.Value, start, end, s.Start, s.End)
 		return
 	}
@@ -115,7 +116,7 @@ func replaced(t interface {
 		t.Errorf("%q, with %q in place of %q, becomes %q: %v", text, value, n.Value, out, err)
 		return
 	}
-	if n.ShortTag() == "" || n.Style&yaml.TaggedStyle == 0 {
+	if n.ShortTag() == "" || n.Style&yaml.TaggedStyle == 0 || !StaysString(n) {
 		n.Tag = "!!str"
 	}
 	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
@@ -133,7 +134,7 @@ func replaced(t interface {
 // TestScalarReplaced is the second half of TestScalar, for scalars and values in every combination, in block and in flow style.
 func TestScalarReplaced(t *testing.T) {
 	value := rapid.SampledFrom([]string{"x/y:1", "x", "true", "5", "", "é", "it's", `a"b\c`, " x", "x ", "a\nb", "\u0001", "\u0085", "- x", "x: y", "x #y", "#", "&x", "[", "{a}", "a, b", "\U0001F600"})
-	inFlow := []string{"b", "b c", "'b'", `"b"`, "'it''s'", "5", "!!str b", "&x b", "b\n   c", "\"b\n   c\"", "''", "!mine 'b'"}
+	inFlow := []string{"b", "b c", "'b'", `"b"`, "'it''s'", "5", "!!str b", "&x b", "b\n   c", "\"b\n   c\"", "''", "!mine 'b'", "!!int 5", "&x !!int '5'", "!!int &x 5", "!!null ", "!!str ", "!!null &x "}
 	text := rapid.Custom(func(t *rapid.T) string {
 		var b strings.Builder
 		for i := range rapid.IntRange(1, 4).Draw(t, "lines") {
@@ -162,7 +163,7 @@ func TestScalarReplaced(t *testing.T) {
 
 // TestScalarNone: what has no bytes is not found.
 func TestScalarNone(t *testing.T) {
-	for _, text := range []string{"a: !!str\n", "a: !!str", "a: !!str \n\n", "a: !!str # c\n", "- &x\n", "a: !mine # c"} {
+	for _, text := range []string{"a:\n", "a: ", "- \n\n", "- # c", "{a: , b: }"} {
 		parsed, err := Parse([]byte(text))
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)

@@ -1,90 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package scan
+package manifest
 
 import (
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"github.com/cozystack/image-overrides/internal/manifest/document"
+	"github.com/cozystack/image-overrides/internal/manifest/paths"
 )
 
-func wanted(path []Step) bool { return wantedKey(string(path[len(path)-1].Key)) }
+// imagesAndAll are the rules that the two ways of reading are held together with: those of a kind, and none.
+var imagesAndAll = []*paths.Rules{paths.NewRules([]string{"**.image"}, []string{"image.image", "a.image", "**.a[].image"}), nil}
 
-func wantedKey(key string) bool { return key == "image" || key == "kind" }
+// isB is a kind that is skipped.
+func isB(kind string) bool { return kind == "b" }
 
-// parsed finds the fields in the tree of the YAML parser: path, notation and value.
-func parsed(text []byte) (fields []string, err error) {
-	d := yaml.NewDecoder(strings.NewReader(string(text)))
-	var root yaml.Node
-	if err := d.Decode(&root); err != nil {
-		return nil, err
-	}
-	if err := d.Decode(new(yaml.Node)); err != io.EOF {
-		return nil, fmt.Errorf("more than one document: %v", err)
-	}
-	var walk func(n *yaml.Node, path string)
-	walk = func(n *yaml.Node, path string) {
-		switch n.Kind {
-		case yaml.DocumentNode:
-			walk(n.Content[0], path)
-		case yaml.SequenceNode:
-			for i, item := range n.Content {
-				walk(item, fmt.Sprintf("%s/[%d]", path, i))
-			}
-		case yaml.MappingNode:
-			for i := 0; i < len(n.Content); i += 2 {
-				key, value := n.Content[i], n.Content[i+1]
-				at := path + "/" + key.Value
-				if value.Kind == yaml.ScalarNode && wantedKey(key.Value) && (value.Value != "" || value.Style != 0) {
-					fields = append(fields, fmt.Sprintf("%s %d %q", at, value.Style, value.Value))
-				}
-				walk(value, at)
-			}
-		}
-	}
-	walk(&root, "")
-	return fields, nil
+// teller notes what it is told, as text.
+type teller struct {
+	told    []string
+	whole   int
+	replace bool
 }
 
-// scanned finds the same with Scan.
-func scanned(s *Scanner, text []byte) (fields []string, ok bool) {
-	if !s.Scan(text, wanted, nil) {
-		return nil, false
-	}
-	for _, f := range s.Fields {
-		var path strings.Builder
-		for _, step := range f.Path {
-			if step.Key != nil {
-				path.WriteString("/" + string(step.Key))
-			} else {
-				fmt.Fprintf(&path, "/[%d]", step.Index)
-			}
-		}
-		style := map[Style]yaml.Style{Plain: 0, SingleQuoted: yaml.SingleQuotedStyle, DoubleQuoted: yaml.DoubleQuotedStyle}[f.Style]
-		fields = append(fields, fmt.Sprintf("%s %d %q", path.String(), style, text[f.Start:f.End]))
-	}
-	return fields, true
+func (v *teller) Begin()  { v.told, v.whole = v.told[:0], 0 }
+func (v *teller) Object() { v.told = v.told[:v.whole] }
+func (v *teller) End(n *Name) {
+	v.told = append(v.told, fmt.Sprintf("%+v", n.Object()))
+	v.whole = len(v.told)
 }
 
-// compare fails where Scan accepts what the YAML parser does not, or finds something else.
-func compare(t interface{ Fatalf(string, ...any) }, s *Scanner, text []byte) bool {
-	got, ok := scanned(s, text)
-	if !ok {
-		return false
+func (v *teller) Scalar(s *Scalar) {
+	text, places := s.Text(), ""
+	if text != "" {
+		places = fmt.Sprintf(" from %d over %d to %d", s.Place(0), s.Place(len(text)/2), s.Place(len(text)-1))
 	}
-	want, err := parsed(text)
-	if err != nil {
-		t.Fatalf("accepted, but: %v\n%s", err, text)
+	v.told = append(v.told, fmt.Sprintf("%s %x %q%s", paths.Append(nil, s.Path()), s.State, text, places))
+	if v.replace {
+		s.Replace("new/" + strings.ToLower(text))
 	}
-	if !slices.Equal(got, want) {
-		t.Fatalf("got\n%s\nwant\n%s\nin\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"), text)
+}
+
+// told reads a text by the parser, or by the scanner where that accepts it.
+func told(r *Reader, text []byte, rules *paths.Rules) (list []string, ok bool, err error) {
+	v := teller{replace: rules != nil}
+	r.Rules, r.Skip, r.Visitor = rules, isB, &v
+	documents, edits, fault := 1, []Edit(nil), (*Fault)(nil)
+	if r.Parse {
+		documents, edits, fault = r.Read(document.Piece{Bytes: text})
+	} else {
+		r.scanner.rules, r.scanner.skip, r.scanner.visitor = rules, isB, &v
+		if !r.scanner.scan(text) {
+			return nil, false, nil
+		}
+		edits = r.scanner.edits[:r.scanner.marked]
 	}
-	return true
+	if fault != nil {
+		return nil, false, fault
+	}
+	if documents != 1 {
+		return nil, false, fmt.Errorf("%d documents", documents)
+	}
+	v.told = v.told[:v.whole]
+	for _, e := range edits {
+		v.told = append(v.told, fmt.Sprintf("%q becomes %q", text[e.Start:e.End], e.New))
+	}
+	return v.told, true, nil
+}
+
+// compare fails where the scanner accepts what the YAML parser does not, or finds something else.
+func compare(t interface{ Fatalf(string, ...any) }, s *Reader, text []byte) bool {
+	accepted := false
+	for _, rules := range imagesAndAll {
+		got, ok, _ := told(s, text, rules)
+		if !ok {
+			continue
+		}
+		accepted = true
+		if s.scanner.done {
+			continue // what is behind was not looked at
+		}
+		want, _, err := told(&Reader{Parse: true}, text, rules)
+		if err != nil {
+			t.Fatalf("accepted, but: %v\n%s", err, text)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("the parser (-) and the scanner (+) tell\n%s\nof\n%s", diff, text)
+		}
+	}
+	return accepted
 }
 
 // known are texts that Scan knows.
@@ -94,7 +103,9 @@ var known = []string{
 	"image: 'a'\nb: 'it''s'\nc: \"x\\n\\u00e9\\x41\\\n  y\"\nimage2: \"z\"\n", "a: b c\n  d\n\n  e # c\nimage: f # g\n# h\n  # i\n", "\"image\": a\n'kind': b\n",
 	"a: {}\nb: []\nc: {image: d, e: [f, {image: 'g'}, \"h\"]}\n", `{"image":"a","b":[1,true,null,{"image":"c"}],"d":{}}`, "{image: a,\n  b: [c,\n d]}\n", "[{image: a b:c/d@e}]",
 	"a:\n  - b: c\n    image: d\n\n  - image: e\nf:\n- image: g\nimage: h\n", "a: -1\nb: --c\nd: $(E)\nf: ~\nimage: é:1\n", "# c\n\nkind: A\nimage: b\n",
-	"a: x#y\nimage: b:c\n", "a:   # c\n  image: b\n", "- # c\n  image: b\n", "a:\n  {}\nimage:\n  # c\n  'b'\nc:\n  |\n  d\n-\n"[:38], "image:\n  b\n- \n"[:11], "-\n  image :\n    b\n", "\"a\" : b\nimage : c\n", "-\n b\n-\n  - image: c\n", "a: [b,]\nc: {d: e, }\n", "a: [ # c\n  b, # d\n  {image: e}] # f\n", "a: \"b\n  c\n\n d\"\nimage: e\n", "a: \"\\x09\\xaf\\xAF\\u09af\\uAFaf\"\nimage: b\n",
+	"a: x#y\nimage: b:c\n", "a:   # c\n  image: b\n", "- # c\n  image: b\n", "a:\n  {}\nimage:\n  # c\n  'b'\nc:\n  |\n  d\n-\n"[:38], "image:\n  b\n- \n"[:11], "-\n  image :\n    b\n", "\"a\" : b\nimage : c\n", "-\n b\n-\n  - image: c\n", "a: [b,]\nc: {d: e, }\n", "a: [ # c\n  b, # d\n  {image: e}] # f\n", "a: \"b\n  c\n\n d\"\nimage: e\n", "a b: c\nf:image: d\né: e\n\"\\x69mage\": f\n'it''s': g\nhttp://a/b#c: h\n\"é\": {\"a b\": i, \"\\u00e9\": j}\n",
+	"kind: List\nitems:\n- image: a\n- - image: b\n- c\n", "items:\n  - kind: A\n    image: a\n  - image: ~\nkind: AList\n", "items:\n- image: a\nkind: A\n", "items:\n- image: a\n", "kind: List\nitems: []\nimage: a\n",
+	"{items: [{image: a}, {kind: b, image: c}, {image: 010}], kind: List}", "items:\n- image: 1e3\nkind: List\nimage: a\nitems: [{image: b}]\n", "kind: List\nimage: a\nitems: {image: b}\n", "a: \"\\x09\\xaf\\xAF\\u09af\\uAFaf\"\nimage: b\n",
 }
 
 // declined are texts that Scan leaves to the YAML parser.
@@ -102,19 +113,19 @@ var declined = []string{
 	"", "# c\n", "a", "a: &b c\n", "a: *b\n", "a: !!str b\n", "? a\n: b\n", "%YAML 1.1\n---\na: b\n", "---\na: b\n", "a:\nb\n", "a:\n  b\n  c: d\n", "a: b: c\n", "a: b:\n", "a:b\n", " a: b\n",
 	"a:\n   b: c\n  d: e\n", "a: b\n  c: d\n", "\ta: b\n", "a:\tb\n", "a: b\tc\n", "a: b\r\n", "image: |-\n  a\n", "image: \"\\x61\"\n", "image: 'it''s'\n", "image: a\n  b\n",
 	"a: [b\n", "a: {b}\n", "a: [,]\n", "a: [b,,]\n", "a: [b: c]\n", "{a: b}\n{c: d}\n", "a: 'b\n", "a: \"\\q\"\n", "a: \"\\ud800\"\n", "a: \x01\n", "a: \u0085\n", "a: \xff\n", "a: b # c\n  d\n", "a: 'b' c\n",
-	"a: 'b'#c\n", "a: |2\n   b\n", "a: |\n  b\n c: d\n", "a: |\n    \n  b\n", "a: @b\n", "a: `b\n", "- a\nb: c\n", "a: b\n- c\n", "a: |#\n b\n", "a b: c\n", "<<: a\n", "... : a\n", "a: \"b\n... c\"\n", "a: 'b\n---\n'\n", "a: \"\\xgg\"\n", "a: \"\\x0`\"\n", "a: \"\\xG0\"\n", "a: \"\\u00zz\"\n", "a: \"\\x:0\"\n", "{image: a#b\n}\n", "[a#b\n]\n", "a: [b,\n---\n]\n", "a: [\n... ]\n", "a: ? b\n", "a: - b\n", "[a]: b\n",
+	"a: 'b'#c\n", "a: |2\n   b\n", "a: |\n  b\n c: d\n", "a: |\n    \n  b\n", "a: @b\n", "a: `b\n", "- a\nb: c\n", "a: b\n- c\n", "a: |#\n b\n", "<<: a\n", "a: b\n... : c\n", "... : a\n", "a: \"b\n... c\"\n", "a: 'b\n---\n'\n", "a: \"\\xgg\"\n", "a: \"\\x0`\"\n", "a: \"\\xG0\"\n", "a: \"\\u00zz\"\n", "a: \"\\x:0\"\n", "{image: a#b\n}\n", "[a#b\n]\n", "a: [b,\n---\n]\n", "a: [\n... ]\n", "a: ? b\n", "a: - b\n", "[a]: b\n",
 }
 
 func TestKnown(t *testing.T) {
-	var s Scanner
+	var s Reader
 	for _, text := range known {
 		if !compare(t, &s, []byte(text)) {
 			t.Errorf("declined: %q", text)
 		}
 	}
 	for _, text := range declined {
-		if fields, ok := scanned(&s, []byte(text)); ok {
-			t.Errorf("accepted with %v: %q", fields, text)
+		if list, ok, _ := told(&s, []byte(text), imagesAndAll[0]); ok {
+			t.Errorf("accepted with %v: %q", list, text)
 		}
 	}
 }
@@ -122,7 +133,7 @@ func TestKnown(t *testing.T) {
 // TestLevels: as many maps and lists in each other as maxLevels are known, one more is left to the YAML parser, and no
 // number of brackets is known that do not match.
 func TestLevels(t *testing.T) {
-	var s Scanner
+	var s Reader
 	for _, n := range []struct {
 		open, in, close string
 		levels, inside  int // that an opening makes, and that what is inside makes
@@ -154,26 +165,26 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-func TestStop(t *testing.T) {
-	var s Scanner
-	isB := func(key, value []byte, _ bool) bool { return string(key) == "kind" && string(value) == "b" }
-	for text, want := range map[string]int{
-		"image: a\nkind: b\nimage: [\n":        2,
-		"image: a\nx: {kind: b}\nimage: c\n":   3,
-		"kind: c\nimage: a\nkind: 'b'\n\t":     3,
-		"image: a\nkind: b":                    2,
-		"kind: b\n\n# c\n":                     1,
-		`{"kind": "b", "image": "a"}`:          2,
-		"- kind: b\n- image: a\n- kind: 'b'\n": 3,
+// TestSkip: an object is not looked at behind a kind that is skipped, and nothing is told of it.
+func TestSkip(t *testing.T) {
+	var s Reader
+	for text, want := range map[string][]string{
+		"image: a\nkind: b\nimage: [\n":                           {},
+		"kind: c\nimage: a\nkind: 'b'\nx: y":                      {`image a "a" from 15 over 15 to 15`, "{APIVersion: Kind:c Namespace: Name:}", `"a" becomes "new/a"`},
+		"image: a\nkind: b":                                       {},
+		"kind: b\n\n# c\n":                                        {},
+		`{"kind": "b", "image": "a"}`:                             {},
+		"kind: List\nitems:\n- kind: b\n  image: a\n- image: c\n": {`items[1].image a "c" from 48 over 48 to 48`, "{APIVersion: Kind: Namespace: Name:}", `"c" becomes "new/c"`},
 	} {
-		if !s.Scan([]byte(text), wanted, isB) || len(s.Fields) != want {
-			t.Errorf("%q: %d fields, want %d", text, len(s.Fields), want)
+		got, ok, _ := told(&s, []byte(text), imagesAndAll[0])
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || !ok {
+			t.Errorf("%q: %v\n%s", text, ok, diff)
 		}
 	}
 	// Where the value goes on it is another one, and where it may, the YAML parser has the word.
 	for _, text := range []string{"kind: b\n  c\n", "kind: b\n\n c: d\n", "kind: b\n\u0085 c\n", "kind: b\n\r c\n", "kind: b # c\n d\n"} {
-		if s.Scan([]byte(text), wanted, isB) {
-			t.Errorf("%q: accepted with %d fields", text, len(s.Fields))
+		if list, ok, _ := told(&s, []byte(text), imagesAndAll[0]); ok {
+			t.Errorf("%q: accepted with %v", text, list)
 		}
 	}
 }
@@ -222,6 +233,7 @@ func TestWords(t *testing.T) {
 // genText gives texts that look like YAML, most of them with something that is wrong or odd.
 func genText() *rapid.Generator[string] {
 	value := rapid.SampledFrom([]string{
+		"List", "AList", "b", "010", "1e3", "[{image: a}, {image: 1_0}]", "{items: [{image: b}]}",
 		"a", "nginx:1", "a b", "'a'", "\"a\"", "'a''b'", "\"\\n\"", "\"\\x61\"", "\"a\n   b\"", "'a\n  b'", "a\n    b", "a\n  b", "a # c", "a #c\n    b", "a: b", "a:", "#", "|", "|-", ">", "|+", "|2", "| # c",
 		"|\n    a\n   b", "|\n      a\n\n     b\n      c", ">-\n\n     a", "|\n\n\n", "|\n \n      a", "{}", "[]", "{image: a}", "[a, b]", "[{image: a},\n {image: b}]", "{\"a\":\"b\",\"image\":1}", "{a: [b, {c: d}]}", "[a\n b]", "{a}", "[a,]", "{image: a,}", "[a,,b]", "[,]",
 		"registry.k8s.io/sig-storage/csi_attacher:v4.10.0", "some words, more than eight of bytes", "eight_or_more: a", "eight_or_more #a", "eight_or_more#a", "eight_or_more:a  ", "eight_or_more\x7fa", "eight_or_moreéa", "eight_or_more:",
@@ -245,9 +257,9 @@ func genText() *rapid.Generator[string] {
 		case 4, 5, 6:
 			return indent + "- " + key.Draw(t, "key") + ":" + rapid.SampledFrom([]string{" ", "", "  ", "\t"}).Draw(t, "space") + value.Draw(t, "value") + "\n"
 		case 7, 8, 9:
-			return indent + rapid.SampledFrom([]string{"a", "image", "kind", "- a", "- image"}).Draw(t, "key") + rapid.SampledFrom([]string{":", ":", ":", ": ", ": # c"}).Draw(t, "end") + "\n"
+			return indent + rapid.SampledFrom([]string{"a", "image", "kind", "- a", "- image", "items", "metadata"}).Draw(t, "key") + rapid.SampledFrom([]string{":", ":", ":", ": ", ": # c"}).Draw(t, "end") + "\n"
 		}
-		return indent + rapid.SampledFrom([]string{"a", "image", "kind", "'image'"}).Draw(t, "key") + ": " + value.Draw(t, "value") + "\n"
+		return indent + rapid.SampledFrom([]string{"a", "image", "kind", "'image'", "items", "name", "apiVersion", "\"\\x69mage\""}).Draw(t, "key") + ": " + value.Draw(t, "value") + "\n"
 	})
 	return rapid.Custom(func(t *rapid.T) string {
 		text := strings.Join(rapid.SliceOfN(line, 1, 6).Draw(t, "lines"), "")
@@ -257,7 +269,7 @@ func genText() *rapid.Generator[string] {
 
 // TestAsParsed: what Scan accepts, the YAML parser accepts, and finds the same fields in.
 func TestAsParsed(t *testing.T) {
-	var s Scanner
+	var s Reader
 	accepted, texts := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		texts++
@@ -276,6 +288,6 @@ func FuzzScan(f *testing.F) {
 		if len(text) > 1<<12 {
 			return // the YAML parser is slow on some long texts
 		}
-		compare(t, new(Scanner), text)
+		compare(t, new(Reader), text)
 	})
 }

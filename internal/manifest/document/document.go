@@ -17,9 +17,9 @@ import (
 // byteOrderMark may stand at the start of a stream and of each document in it.
 var byteOrderMark = []byte("\uFEFF")
 
-// lineBreak returns the length of the line break at the start of b, by the rules
+// LineBreak returns the length of the line break at the start of b, by the rules
 // of YAML 1.1 that the parser counts lines with, and 0 where there is none.
-func lineBreak(b []byte) int {
+func LineBreak(b []byte) int {
 	if len(b) == 0 {
 		return 0
 	}
@@ -109,18 +109,42 @@ func (l *Lines) goTo(offset int) {
 }
 
 // Blank reports whether text holds no document: nothing but white space,
-// comments and separators.
+// comments, separators, and directives in front of one of these.
 func Blank(text []byte) bool {
-	text = bytes.TrimPrefix(text, byteOrderMark)
-	for len(text) > 0 {
+	head, directive := true, false
+	for text = bytes.TrimPrefix(text, byteOrderMark); len(text) > 0; {
 		line, rest, _ := bytes.Cut(text, []byte("\n"))
 		text = rest
-		if marker(line, "---") || marker(line, "...") {
+		switch start := marker(line, "---"); {
+		case start || marker(line, "..."):
+			if directive = false; start {
+				head = false
+			}
 			line = line[3:]
+		case head && len(line) > 0 && line[0] == '%':
+			directive = true
+			continue
 		}
-		line = bytes.TrimLeft(line, " \t\r\uFEFF")
+		if !blankLine(line) {
+			return false
+		}
+	}
+	return !directive
+}
+
+// blankLine reports whether a line, which may have line breaks that only YAML knows, has nothing but white space and comments.
+func blankLine(line []byte) bool {
+	for len(line) > 0 {
+		line = bytes.TrimLeft(line, " \t\uFEFF")
+		if n := LineBreak(line); n > 0 {
+			line = line[n:]
+			continue
+		}
 		if len(line) > 0 && line[0] != '#' {
 			return false
+		}
+		for len(line) > 0 && LineBreak(line) == 0 {
+			line = line[1:]
 		}
 	}
 	return true

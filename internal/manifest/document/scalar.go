@@ -14,20 +14,29 @@ import (
 // A Scalar is where and how a scalar is written.
 type Scalar struct {
 	Start, End int        // the notation, with its quotes or its block header, without anchor and tag
-	inner      [2]int     // the text within quotes, or the one line of a block
+	Inner      int        // where the text begins: within quotes, in the line behind a block's header
+	Verbatim   bool       // the bytes from there on are the value
+	inner      int        // where that ends
 	style      yaml.Style // the notation
-	verbatim   bool       // the inner bytes are the value
+	tag        [2]int     // a tag that is no string's, with the white space behind; both 0 for none
+	empty      bool       // nothing is written, but properties
+	text       []byte     // around
 }
 
 // Verbatim returns the scalar whose value is the bytes from start to end to the byte, without
 // quotes or within them.
 func Verbatim(start, end int, style yaml.Style) Scalar {
-	s := Scalar{Start: start, End: end, inner: [2]int{start, end}, style: style, verbatim: true}
+	s := Scalar{Start: start, End: end, Inner: start, inner: end, style: style, Verbatim: true}
 	if style != 0 {
 		s.Start--
 		s.End++
 	}
 	return s
+}
+
+// StaysString reports whether a scalar that gets a string for its value may keep its explicit tag, if it has one.
+func StaysString(n *yaml.Node) bool {
+	return n.Style&yaml.TaggedStyle == 0 || n.Tag == "!!str" || !strings.HasPrefix(n.Tag, "!!") && !strings.HasPrefix(n.Tag, "tag:yaml.org,2002:")
 }
 
 // Offset returns the offset of the node's first byte: that of its anchor or tag,
@@ -41,7 +50,7 @@ func (t *Text) Offset(n *yaml.Node) (offset int, ok bool) {
 		}
 		t.starts = []int{at}
 		for at < len(t.Bytes) {
-			if b := lineBreak(t.Bytes[at:]); b > 0 {
+			if b := LineBreak(t.Bytes[at:]); b > 0 {
 				at += b
 				t.starts = append(t.starts, at)
 				continue
@@ -52,11 +61,22 @@ func (t *Text) Offset(n *yaml.Node) (offset int, ok bool) {
 	if n.Line < 1 || n.Line > len(t.starts) {
 		return 0, false
 	}
-	if n.Line != t.line || n.Column < t.column {
+	if n.Line != t.line {
 		t.line, t.column, t.offset = n.Line, 1, t.starts[n.Line-1]
+		t.marks = t.marks[:0]
+	}
+	if n.Column < t.column { // back in a line, which may be all of the text
+		mark := n.Column / markEvery
+		t.column, t.offset = 1, t.starts[n.Line-1]
+		if mark > 0 {
+			t.column, t.offset = mark*markEvery, t.marks[mark-1]
+		}
 	}
 	for ; t.column < n.Column; t.column++ {
-		if t.offset >= len(t.Bytes) || lineBreak(t.Bytes[t.offset:]) > 0 {
+		if t.column == (len(t.marks)+1)*markEvery {
+			t.marks = append(t.marks, t.offset)
+		}
+		if t.offset >= len(t.Bytes) || LineBreak(t.Bytes[t.offset:]) > 0 {
 			return 0, false
 		}
 		_, size := utf8.DecodeRune(t.Bytes[t.offset:])
@@ -65,16 +85,21 @@ func (t *Text) Offset(n *yaml.Node) (offset int, ok bool) {
 	return t.offset, true
 }
 
+// markEvery is after how many characters of a line Offset notes where it is.
+const markEvery = 1 << 10
+
 // Scalar finds the bytes of a scalar node. ok is false where they cannot be found,
 // or are not the node's value.
 func (t *Text) Scalar(n *yaml.Node) (s Scalar, ok bool) {
-	at, ok := t.Offset(n)
+	from, ok := t.Offset(n)
 	if !ok {
 		return s, false
 	}
-	at = skipProperties(t.Bytes, at)
-	rest := t.Bytes[at:]
+	properties, tag, at := skipProperties(t.Bytes, from)
 	s = Scalar{Start: at, style: n.Style &^ (yaml.TaggedStyle | yaml.FlowStyle)}
+	if !StaysString(n) {
+		s.tag, s.text = tag, t.Bytes
+	}
 	switch s.style {
 	case yaml.DoubleQuotedStyle:
 		s.End, ok = quotedEnd(t.Bytes, at, '"')
@@ -83,14 +108,21 @@ func (t *Text) Scalar(n *yaml.Node) (s Scalar, ok bool) {
 	case yaml.LiteralStyle, yaml.FoldedStyle:
 		return t.block(s, n.Value)
 	default:
+		if n.Value == "" {
+			s.Start, s.End, s.empty = properties, properties, true
+			s.Inner, s.inner = properties, properties
+			return s, properties > from
+		}
 		s.End, ok = foldedEnd(t.Bytes, at, n.Value)
-		return s, ok && len(rest) > 0
+		s.Inner, s.inner = at, s.End
+		s.Verbatim = ok && string(t.Bytes[at:s.End]) == n.Value
+		return s, ok && at < len(t.Bytes)
 	}
 	if !ok {
 		return s, false
 	}
-	s.inner = [2]int{at + 1, s.End - 1}
-	s.verbatim = string(t.Bytes[at+1:s.End-1]) == n.Value
+	s.Inner, s.inner = at+1, s.End-1
+	s.Verbatim = string(t.Bytes[at+1:s.End-1]) == n.Value
 	return s, true
 }
 
@@ -100,10 +132,10 @@ func (t *Text) block(s Scalar, value string) (Scalar, bool) {
 	if at >= len(t.Bytes) || t.Bytes[at] != '|' && t.Bytes[at] != '>' {
 		return s, false
 	}
-	for at < len(t.Bytes) && lineBreak(t.Bytes[at:]) == 0 { // the header, with its comment
+	for at < len(t.Bytes) && LineBreak(t.Bytes[at:]) == 0 { // the header, with its comment
 		at++
 	}
-	for at < len(t.Bytes) && (t.Bytes[at] == ' ' || lineBreak(t.Bytes[at:]) > 0) {
+	for at < len(t.Bytes) && (t.Bytes[at] == ' ' || LineBreak(t.Bytes[at:]) > 0) {
 		at++
 	}
 	end, ok := foldedEnd(t.Bytes, at, value)
@@ -111,8 +143,8 @@ func (t *Text) block(s Scalar, value string) (Scalar, bool) {
 		return s, false
 	}
 	s.End = end
-	s.inner = [2]int{at, end}
-	s.verbatim = string(t.Bytes[at:end]) == value
+	s.Inner, s.inner = at, end
+	s.Verbatim = string(t.Bytes[at:end]) == value
 	return s, true
 }
 
@@ -126,28 +158,36 @@ func (t *Text) Alias(n *yaml.Node) (start, end int, ok bool) {
 	return start, start + len(token), true
 }
 
-// skipProperties returns where a node's content starts, behind its anchor, its
-// tag, and the white space and comments behind these.
-func skipProperties(text []byte, at int) int {
+// skipProperties returns where a node's anchor and tag end, where its tag and the white space behind it are, and where its content
+// starts: behind these, and the white space and comments there.
+func skipProperties(text []byte, at int) (end int, tag [2]int, content int) {
+	end = at
 	properties := false
 	for at < len(text) {
 		switch c := text[at]; {
 		case c == '&' || c == '!':
 			properties = true
+			start := at
 			for at < len(text) && strings.IndexByte(" \t\r\n", text[at]) < 0 {
 				at++
 			}
-		case properties && (c == ' ' || c == '\t' || lineBreak(text[at:]) > 0):
+			if end = at; c == '!' {
+				for at < len(text) && (text[at] == ' ' || text[at] == '\t') {
+					at++
+				}
+				tag = [2]int{start, at}
+			}
+		case properties && (c == ' ' || c == '\t' || LineBreak(text[at:]) > 0):
 			at++
 		case properties && c == '#':
-			for at < len(text) && lineBreak(text[at:]) == 0 {
+			for at < len(text) && LineBreak(text[at:]) == 0 {
 				at++
 			}
 		default:
-			return at
+			return end, tag, at
 		}
 	}
-	return at
+	return end, tag, at
 }
 
 // quotedEnd returns the offset behind the quote that closes the one at offset at.
@@ -196,30 +236,48 @@ func blank(b []byte) int {
 	if len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
 		return 1
 	}
-	return lineBreak(b)
+	return LineBreak(b)
 }
 
 // Replace returns the change of bytes that gives the scalar another value: the
 // text to write in place of the bytes from start to end. It keeps the notation
-// where the value can be written in it; the value stays a string.
-func (s Scalar) Replace(value string) (start, end int, text string) {
+// where the value can be written in it; the value stays a string, and JSON stays JSON.
+func (s Scalar) Replace(value string, json bool) (start, end int, text string) {
+	start, end, text = s.replace(value, json)
+	if s.tag[1] == 0 {
+		return start, end, text
+	}
+	if start < s.tag[1] { // there is only the tag
+		return s.tag[0], start, strings.TrimLeft(text, " ")
+	}
+	return s.tag[0], end, string(s.text[s.tag[1]:start]) + text
+}
+
+func (s Scalar) replace(value string, json bool) (start, end int, text string) {
 	switch s.style {
 	case yaml.DoubleQuotedStyle:
 		if IsPlain(value) {
-			return s.inner[0], s.inner[1], value
+			return s.Inner, s.inner, value
 		}
 		quoted := Quote(value)
-		return s.inner[0], s.inner[1], quoted[1 : len(quoted)-1]
+		return s.Inner, s.inner, quoted[1 : len(quoted)-1]
 	case yaml.SingleQuotedStyle:
 		if printable(value) {
-			return s.inner[0], s.inner[1], strings.ReplaceAll(value, "'", "''")
+			return s.Inner, s.inner, strings.ReplaceAll(value, "'", "''")
 		}
 	case yaml.LiteralStyle, yaml.FoldedStyle:
-		if s.verbatim && printable(value) && value != "" && strings.TrimSpace(value) == value {
-			return s.inner[0], s.inner[1], value
+		if s.Verbatim && printable(value) && value != "" && strings.TrimSpace(value) == value {
+			return s.Inner, s.inner, value
 		}
 	}
-	return s.Start, s.End, Plain(value)
+	text = Plain(value)
+	if json {
+		text = Quote(value)
+	}
+	if s.empty {
+		text = " " + text
+	}
+	return s.Start, s.End, text
 }
 
 // Plain writes a string without quotes where it reads as the same string in any

@@ -6,16 +6,33 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"unicode/utf8"
 )
 
 // A Piece is the part of a stream that holds one document: its separator line,
-// where it has one, the directives before that, its text, and an end marker. The
+// where it has one, the directives before that, its text, and an end marker. Of JSON values in a row each is a piece. The
 // pieces of a stream, joined, are the stream.
 type Piece struct {
 	Bytes  []byte // until the next call of Next
 	Body   int    // where the text to parse starts in Bytes: behind a bare separator line
 	Offset int64  // of Bytes in the stream, from 0
 	Line   int    // of the first byte of Bytes, from 1
+	Column int    // of that byte, from 1, in characters
+
+	lines *Lines // made when somebody asks
+}
+
+// Position returns the line and the column in the stream, both from 1, of the byte at an offset in the piece. It is fast where
+// offsets come in their order.
+func (p *Piece) Position(offset int) (line, column int) {
+	if p.lines == nil {
+		p.lines = NewLines(p.Bytes)
+	}
+	line, column = p.lines.Position(offset)
+	if line == 1 {
+		column += p.Column - 1
+	}
+	return p.Line - 1 + line, column
 }
 
 // A Splitter cuts a stream into pieces. It holds one piece at a time.
@@ -31,6 +48,9 @@ type Splitter struct {
 	err    error // what src gave besides the end
 	offset int64
 	line   int
+	column int
+	row    row  // JSON values in the piece to come
+	begun  bool // row has been told where the piece's text begins
 }
 
 // ErrLimit says that a piece is longer than the splitter's limit.
@@ -47,7 +67,7 @@ func NewSplitter(src io.Reader, limit int, before func() error) *Splitter {
 
 // Reset makes the splitter as NewSplitter does, but for its buffer, which it keeps.
 func (s *Splitter) Reset(src io.Reader, limit int, before func() error) {
-	*s = Splitter{src: src, limit: limit, before: before, line: 1, buf: s.buf}
+	*s = Splitter{src: src, limit: limit, before: before, line: 1, column: 1, buf: s.buf}
 }
 
 // Buffered returns the size of the splitter's buffer.
@@ -58,9 +78,13 @@ func (s *Splitter) Buffered() int { return len(s.buf) }
 // it are through; what was read of a piece that the error cuts off is not returned.
 func (s *Splitter) Next() (Piece, error) {
 	scanned := 0 // bytes of the piece in which there is no cut
+	s.row, s.begun = row{}, false
 	for {
 		text := s.buf[s.start:s.end]
 		n, found := cut(text, scanned, s.eof)
+		if at, inRow := s.next(text, n, found); inRow {
+			n, found = at, true
+		}
 		if found && n <= s.limit {
 			return s.piece(n), nil
 		}
@@ -80,13 +104,58 @@ func (s *Splitter) Next() (Piece, error) {
 	}
 }
 
+// next returns where the next of several JSON values in a row begins, before a piece ends otherwise.
+func (s *Splitter) next(text []byte, end int, found bool) (at int, inRow bool) {
+	if found {
+		text = text[:end]
+	}
+	if !s.begun {
+		if at, s.begun = beginning(text, found || s.eof); !s.begun {
+			return 0, false
+		}
+		s.row.at = at
+	}
+	if s.row.state == other {
+		return 0, false
+	}
+	return s.row.next(text)
+}
+
+// beginning returns where a piece's text begins, behind a separator line, a byte order mark and white space, if that is known.
+func beginning(text []byte, whole bool) (at int, known bool) {
+	const enough = len("---\n")
+	if len(text) < enough && !whole {
+		return 0, false
+	}
+	if marker(text, "---") {
+		if at = bytes.IndexByte(text, '\n') + 1; at == 0 {
+			return 0, false
+		}
+	}
+	if len(text)-at < enough && !whole {
+		return 0, false
+	}
+	at += len(text[at:]) - len(bytes.TrimPrefix(text[at:], byteOrderMark))
+	at += len(text[at:]) - len(bytes.TrimLeft(text[at:], " \t\r\n"))
+	return at, at < len(text)
+}
+
 // piece takes n bytes from the buffer.
 func (s *Splitter) piece(n int) Piece {
-	p := Piece{Bytes: s.buf[s.start : s.start+n], Offset: s.offset, Line: s.line}
+	p := Piece{Bytes: s.buf[s.start : s.start+n], Offset: s.offset, Line: s.line, Column: s.column}
 	p.Body = body(p.Bytes)
 	s.start += n
 	s.offset += int64(n)
 	s.line += bytes.Count(p.Bytes, []byte("\n"))
+	if n > 0 && p.Bytes[n-1] == '\n' {
+		s.column = 1
+	} else {
+		last := bytes.LastIndexByte(p.Bytes, '\n')
+		if last >= 0 {
+			s.column = 1
+		}
+		s.column += utf8.RuneCount(p.Bytes[last+1:])
+	}
 	return p
 }
 

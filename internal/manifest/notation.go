@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package scan
+package manifest
 
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -44,8 +45,116 @@ var class = func() (c [256]uint8) {
 	return c
 }()
 
+// keyOf returns the key at the start of a text, without quotes, and the length of it and its
+// colon. That is 0 where there is no key, or none of those that nearly all are like.
+func keyOf(b []byte) (key string, end int) {
+	n := 0
+	switch c := b[0]; {
+	case class[c]&keyFirst != 0:
+		n = keyBytes(b)
+		key = text(b[:n])
+	case c == '"' || c == '\'':
+		if key, n = quotedKey(b); n == 0 {
+			return "", 0
+		}
+	default:
+		return "", 0
+	}
+	return key, colon(b, n, key)
+}
+
+// colon returns the length of a key of n bytes and its colon, or 0.
+func colon(b []byte, n int, key string) int {
+	for n < len(b) && b[n] == ' ' {
+		n++
+	}
+	if n >= len(b) || b[n] != ':' {
+		return 0
+	}
+	if n++; n >= maxKey || n < len(b) && b[n] != ' ' && b[n] != '\n' {
+		return 0
+	}
+	if b[0] == '.' && key == "..." {
+		return 0 // the end of a document, perhaps
+	}
+	return n
+}
+
+// oddKey is keyOf for keys without quotes that have spaces, colons and other characters.
+func oddKey(b []byte) (key string, end int) {
+	if class[b[0]]&plainFirst == 0 {
+		return "", 0
+	}
+	for i := 0; i < len(b) && i < maxKey; {
+		switch c := b[i]; {
+		case class[c]&plainNext != 0:
+			i++
+		case c == ':' && (i+1 == len(b) || b[i+1] == ' ' || b[i+1] == '\n'):
+			key = text(bytes.TrimRight(b[:i], " "))
+			if key == "<<" || b[0] == '.' && strings.HasPrefix(key+" ", "... ") {
+				return "", 0 // which merges, or ends a document
+			}
+			return key, i + 1
+		case c == ':' || c == '#' && b[i-1] != ' ':
+			i++
+		case c >= utf8.RuneSelf:
+			n := multiByte(b[i:])
+			if n == 0 {
+				return "", 0
+			}
+			i += n
+		default:
+			return "", 0
+		}
+	}
+	return "", 0
+}
+
+// quotedKey returns a key in quotes, and its length with them, which is 0 where there is none on the line.
+func quotedKey(b []byte) (key string, end int) {
+	quote := b[0]
+	verbatim := true
+	for i := 1; i < len(b) && i < maxKey; {
+		switch c := b[i]; {
+		case class[c]&quotedNext != 0:
+			i++
+		case c == quote && quote == '\'' && i+1 < len(b) && b[i+1] == quote:
+			i += 2
+			verbatim = false
+		case c == quote:
+			if verbatim {
+				return text(b[1:i]), i + 1
+			}
+			style := singleQuoted
+			if quote == '"' {
+				style = doubleQuoted
+			}
+			decoded, _ := decode(b[1:i], style, 0, -1)
+			return decoded, i + 1
+		case c == '\\' && quote == '"' && i+1 < len(b) && b[i+1] != '\n':
+			n := escape(b[i:])
+			if n == 0 {
+				return "", 0
+			}
+			i += n
+			verbatim = false
+		case c == '"' || c == '\'' || c == '\\':
+			i++
+		case c >= utf8.RuneSelf:
+			n := multiByte(b[i:])
+			if n == 0 {
+				return "", 0
+			}
+			i += n
+		default:
+			return "", 0
+		}
+	}
+	return "", 0
+}
+
 // plain reads the first line of a scalar without quotes.
-func (s *Scanner) plain(key []byte) bool {
+func (s *scanner) plain() bool {
 	start := s.pos
 	c := s.text[start]
 	if c == '-' {
@@ -55,18 +164,18 @@ func (s *Scanner) plain(key []byte) bool {
 		return false
 	}
 	end := s.plainLine(start)
-	return end > 0 && s.plainEnd() && s.found(key, start, end, Plain, true)
+	return end > 0 && s.plainEnd() && s.tell(start, end, plain, true)
 }
 
 // plainEnd ends a line of a scalar without quotes, which may go on unless a comment follows.
-func (s *Scanner) plainEnd() bool {
+func (s *scanner) plainEnd() bool {
 	s.more = s.pos == len(s.text) || s.text[s.pos] == '\n'
 	return s.lineEnd()
 }
 
 // plainLine reads what one line has of a scalar without quotes. It returns where that
 // ends, or 0, and leaves the position at the end of the line or at a comment.
-func (s *Scanner) plainLine(start int) (end int) {
+func (s *scanner) plainLine(start int) (end int) {
 	text, i := s.text, start
 scan:
 	for {
@@ -104,24 +213,24 @@ scan:
 	return end
 }
 
-// quoted reads a scalar in quotes, over as many lines as it has.
-func (s *Scanner) quoted(key []byte) bool {
-	quote, style := s.text[s.pos], DoubleQuoted
+// quotes reads a scalar in quotes, over as many lines as it has.
+func (s *scanner) quotes() bool {
+	quote, style := s.text[s.pos], doubleQuoted
 	if quote == '\'' {
-		style = SingleQuoted
+		style = singleQuoted
 	}
 	start := s.pos + 1
 	verbatim := true
 	for i := start; i < len(s.text); i++ {
 		switch c := s.text[i]; {
 		case class[c]&quotedNext != 0:
-		case c == quote && style == SingleQuoted && i+1 < len(s.text) && s.text[i+1] == quote:
+		case c == quote && style == singleQuoted && i+1 < len(s.text) && s.text[i+1] == quote:
 			i++
 			verbatim = false
 		case c == quote:
 			s.pos = i + 1
-			return s.found(key, start, i, style, verbatim)
-		case c == '\\' && style == DoubleQuoted:
+			return s.tell(start, i, style, verbatim)
+		case c == '\\' && style == doubleQuoted:
 			n := escape(s.text[i:])
 			if n == 0 {
 				return false
@@ -176,7 +285,7 @@ func isHex(b []byte) bool {
 }
 
 // block passes over a block scalar.
-func (s *Scanner) block() bool {
+func (s *scanner) block() bool {
 	s.pos++
 	if s.pos < len(s.text) && (s.text[s.pos] == '-' || s.text[s.pos] == '+') {
 		s.pos++
@@ -184,7 +293,7 @@ func (s *Scanner) block() bool {
 	if s.pos < len(s.text) && s.text[s.pos] != '\n' && s.text[s.pos] != ' ' || !s.lineEnd() {
 		return false
 	}
-	outer := s.levels[len(s.levels)-1].column
+	outer := int(s.levels[len(s.levels)-1].column)
 	indent := -1  // of the text
 	blankest := 0 // the longest of the lines of spaces before it
 	for s.pos < len(s.text) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package scan
+package manifest
 
 import (
 	"encoding/binary"

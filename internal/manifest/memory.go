@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/cozystack/image-overrides/internal/manifest/paths"
+)
+
+// Visit tells the scalars of an object in memory: of maps and lists of any type, whose keys count by their text, in the order of
+// these. Only strings are scalars. What is replaced is so at once, as a value of the type that it had, and an object without
+// values is not looked at.
+func Visit(object any, rules *paths.Rules, skip func(kind string) bool, visitor Visitor) {
+	m := &memory{}
+	m.walker = walker{rules: rules, skip: skip, visitor: visitor, source: m}
+	visitor.Begin()
+	m.document(m.of(object, nil))
+}
+
+// memory walks objects in memory.
+type memory struct {
+	walker
+}
+
+func (m *memory) decode() string       { return m.scalar.text }
+func (m *memory) place(int) int        { return 0 }
+func (m *memory) replace(value string) { m.at.(entry).set(value) }
+
+// An entry is a value of an object in memory.
+type entry struct {
+	memory *memory
+	v      any
+	m      mapping   // which v is
+	list   []any     // which v is
+	kind   entryKind // of v
+	set    func(s string)
+}
+
+type entryKind byte
+
+const (
+	isOther entryKind = iota
+	isMapping
+	isItems
+)
+
+// of returns a value, and what puts another string in its place.
+func (m *memory) of(v any, set func(string)) value {
+	e := entry{memory: m, v: v, set: set}
+	var ok bool
+	if e.m, ok = mappingOf(v); ok {
+		e.kind = isMapping
+	} else if e.list, ok = itemsOf(v); ok {
+		e.kind = isItems
+	}
+	return e
+}
+
+func (e entry) isMap() bool  { return e.kind == isMapping }
+func (e entry) isList() bool { return e.kind == isItems }
+
+func (e entry) each(f func(step paths.Step, v value)) {
+	for i, item := range e.list {
+		f(paths.Step{Item: i}, e.memory.of(item, func(string) {}))
+	}
+	if e.kind != isMapping {
+		return
+	}
+	for _, key := range e.m.sorted() {
+		f(paths.Step{Key: key.text, Item: -1}, e.memory.of(e.m.at(key), func(s string) { e.m.set(key, s) }))
+	}
+}
+
+func (e entry) field(key string, fits func(value) bool) value {
+	if e.kind != isMapping {
+		return nil
+	}
+	if v := e.memory.of(e.m.get(key), nil); fits(v) {
+		return v
+	}
+	return nil
+}
+
+func (e entry) name() (string, bool)     { return asString(e.v) }
+func (e entry) text(bool) (string, bool) { return asString(e.v) }
+
+// asString returns the text of a string of any type.
+func asString(v any) (string, bool) {
+	if s, ok := v.(string); ok {
+		return s, true
+	}
+	if v == nil {
+		return "", false
+	}
+	r := reflect.ValueOf(v)
+	if r.Kind() != reflect.String || r.Type() == reflect.TypeFor[json.Number]() {
+		return "", false
+	}
+	return r.String(), true
+}
+
+// A mapping is a map of any type.
+type mapping struct {
+	plain map[string]any
+	other reflect.Value // where it is no map[string]any
+}
+
+// A key is a key of a mapping, by its text.
+type key struct {
+	text  string
+	other reflect.Value // where the mapping is no map[string]any
+}
+
+func mappingOf(v any) (mapping, bool) {
+	switch m := v.(type) {
+	case map[string]any:
+		return mapping{plain: m}, true
+	case nil, []any, string: // most of the others, quickly
+		return mapping{}, false
+	}
+	r := reflect.ValueOf(v)
+	return mapping{other: r}, r.Kind() == reflect.Map
+}
+
+// sorted returns the keys in the order of their texts.
+func (m mapping) sorted() []key {
+	var keys []key
+	if m.plain != nil {
+		keys = make([]key, 0, len(m.plain))
+		for k := range m.plain {
+			keys = append(keys, key{text: k})
+		}
+	} else if m.other.IsValid() {
+		keys = make([]key, 0, m.other.Len())
+		for it := m.other.MapRange(); it.Next(); {
+			keys = append(keys, key{fmt.Sprint(it.Key().Interface()), it.Key()})
+		}
+	}
+	slices.SortFunc(keys, func(a, b key) int { return cmp.Compare(a.text, b.text) })
+	return keys
+}
+
+func (m mapping) at(k key) any {
+	if !k.other.IsValid() {
+		return m.plain[k.text]
+	}
+	return m.other.MapIndex(k.other).Interface()
+}
+
+// get returns the value under a key of that text, or nil.
+func (m mapping) get(text string) any {
+	if !m.other.IsValid() {
+		return m.plain[text]
+	}
+	for it := m.other.MapRange(); it.Next(); {
+		if fmt.Sprint(it.Key().Interface()) == text {
+			return it.Value().Interface()
+		}
+	}
+	return nil
+}
+
+// text returns the string under a key of that text, or "".
+func (m mapping) text(key string) string {
+	if s, ok := asString(m.get(key)); ok {
+		return s
+	}
+	return ""
+}
+
+// set gives a key whose value is a string another one, of its type.
+func (m mapping) set(k key, s string) {
+	if !k.other.IsValid() {
+		m.plain[k.text] = like(m.plain[k.text], s).Interface()
+		return
+	}
+	m.other.SetMapIndex(k.other, like(m.at(k), s))
+}
+
+// like returns s as a value of the type that old has.
+func like(old any, s string) reflect.Value {
+	return reflect.ValueOf(s).Convert(reflect.TypeOf(old))
+}
+
+// itemsOf returns the items of a list of any type that may hold maps.
+func itemsOf(v any) ([]any, bool) {
+	switch list := v.(type) {
+	case []any:
+		return list, true
+	case nil, string, bool, float64, int64, json.Number:
+		return nil, false
+	}
+	r := reflect.ValueOf(v)
+	if r.Kind() != reflect.Slice && r.Kind() != reflect.Array {
+		return nil, false
+	}
+	switch r.Type().Elem().Kind() {
+	case reflect.Interface, reflect.Map, reflect.Slice, reflect.Array:
+	default:
+		return nil, true // of strings, bytes, numbers
+	}
+	items := make([]any, r.Len())
+	for i := range items {
+		items[i] = r.Index(i).Interface()
+	}
+	return items, true
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package paths has the ways to the values of a manifest: how people write them, and rules about where they lead.
+package paths
+
+import (
+	"strconv"
+
+	"github.com/cozystack/image-overrides/internal/quote"
+)
+
+// A Step is one step of a path: into a map by a key, or into a list by an index.
+type Step struct {
+	Key  string
+	Item int // in a list, from 0; -1 for a key
+}
+
+// Longest is about how long a written path gets, in bytes. Of a longer one the middle is left out.
+const Longest = 1 << 10
+
+// Append writes a path as people write it, spec.containers[0].image, with odd keys quoted: data["a.b"].
+func Append(b []byte, path []Step) []byte {
+	start := len(b)
+	for i, step := range path {
+		if len(b)-start > Longest/2 && len(path)-i > 2*tail {
+			b = append(b, "..."...)
+			for _, step := range path[len(path)-tail:] {
+				b = step.append(b, start)
+			}
+			return b
+		}
+		b = step.append(b, start)
+	}
+	return b
+}
+
+// tail is how many steps of the end of a path are written, however long it is.
+const tail = 4
+
+// append writes a step behind the others, which begin at an offset.
+func (s Step) append(b []byte, start int) []byte {
+	if s.Item >= 0 {
+		return append(strconv.AppendInt(append(b, '['), int64(s.Item), 10), ']')
+	}
+	simple := s.Key != ""
+	for i := range len(s.Key) {
+		simple = simple && !odd[s.Key[i]]
+	}
+	if !simple || len(s.Key) > quote.Limit {
+		return append(append(append(b, '['), quote.Value(s.Key)...), ']')
+	}
+	if len(b) > start {
+		b = append(b, '.')
+	}
+	return append(b, s.Key...)
+}
+
+// odd are the bytes of keys that are quoted.
+var odd = func() (odd [256]bool) {
+	for c := range odd {
+		odd[c] = c <= ' ' || c > '~' || c == '.' || c == '[' || c == ']' || c == '"'
+	}
+	return odd
+}()

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cozystack/image-overrides/internal/manifest/document"
+	"github.com/cozystack/image-overrides/internal/manifest/paths"
+)
+
+// MaxParsed is how many bytes of a document may have to be read by the YAML parser, whose tree takes some 150 times as much.
+const MaxParsed = 4 << 20
+
+// A Reader reads documents. It keeps its room from one to the next.
+type Reader struct {
+	Rules   *paths.Rules           // the scalars that are told, which is wherever these end; nil: all
+	Skip    func(kind string) bool // the kinds of objects that nothing is told of, nor looked at behind their kind; nil: none
+	Visitor Visitor
+	Parse   bool // everything is read by the parser, for the tests that hold the two ways together
+
+	scanner scanner
+	tree    tree
+	again   func(start, end int) bool // item, made once, since a method's value is allocated
+	parsed  int                       // bytes of the document that were
+	fault   *Fault                    // of an item that was parsed
+}
+
+// Read tells the scalars of the documents in a piece of a stream, which is one nearly always, and returns how many these are
+// and the edits that put others in their places, in order and until the next call. Where it fails, nothing that it told counts.
+func (r *Reader) Read(p document.Piece) (documents int, edits []Edit, fault *Fault) {
+	s := &r.scanner
+	s.rules, s.skip, s.visitor = r.Rules, r.Skip, r.Visitor
+	if r.again == nil {
+		r.again = r.item
+	}
+	s.again = r.again
+	r.parsed, r.fault = 0, nil
+	body := p.Bytes[p.Body:]
+	if !r.Parse && s.scan(body) {
+		documents, edits = 1, s.edits[:s.marked]
+	} else if documents, edits, fault = r.parse(body); fault != nil {
+		fault.Offset += p.Body
+		return 0, nil, fault
+	}
+	for i := range edits {
+		edits[i].Start += p.Body
+		edits[i].End += p.Body
+	}
+	return documents, edits, nil
+}
+
+// parse tells the documents of a text by the YAML parser.
+func (r *Reader) parse(body []byte) (documents int, edits []Edit, fault *Fault) {
+	if r.parsed += len(body); r.parsed > MaxParsed {
+		if r.fault != nil {
+			return 0, nil, r.fault
+		}
+		at := r.scanner.pos
+		return 0, nil, &Fault{at, fmt.Sprintf("a document of which more than %d bytes have to be read by a YAML parser, because of %s", MaxParsed, reason(body, at)), true}
+	}
+	text, err := document.Parse(body)
+	if err != nil {
+		return 0, nil, syntaxFault(err)
+	}
+	r.Visitor.Begin()
+	t := r.newTree()
+	for i, root := range text.Roots {
+		if broken := t.visit(text, root, i); broken != nil {
+			at, _ := text.Offset(broken.node)
+			return 0, nil, &Fault{Offset: at, Reason: broken.reason}
+		}
+	}
+	return len(text.Roots), t.edits, nil
+}
+
+func (r *Reader) newTree() *tree {
+	t := &r.tree
+	*t = tree{walker: walker{rules: r.Rules, skip: r.Skip, visitor: r.Visitor}, edits: t.edits[:0]}
+	return t
+}
+
+// item tells an item of a list object, which stands between two offsets, by the YAML parser. It is false where the item cannot be
+// read by itself.
+func (r *Reader) item(start, end int) bool {
+	s := &r.scanner
+	if r.parsed += end - start; r.parsed > MaxParsed {
+		return false
+	}
+	text, err := document.Parse(s.text[start:end])
+	if err != nil {
+		if f := syntaxFault(err); r.fault == nil {
+			f.Offset += start
+			r.fault = f
+		}
+		return false
+	}
+	if len(text.Roots) != 1 {
+		return false
+	}
+	t := r.newTree()
+	t.shift = start
+	if t.visitItem(text, text.Roots[0], s.path[:2], s.levels[1].column >= 0) != nil {
+		return false
+	}
+	for _, e := range t.edits {
+		s.edits = append(s.edits, Edit{start + e.Start, start + e.End, e.New})
+	}
+	return true
+}
+
+func syntaxFault(err error) *Fault {
+	var syntax *document.SyntaxError
+	errors.As(err, &syntax)
+	return &Fault{Offset: syntax.Offset, Reason: syntax.Reason}
+}
+
+// reason says what the scanner cannot read, at an offset or in the line there.
+func reason(text []byte, at int) string {
+	line := text[min(at, len(text)):]
+	if i := strings.IndexByte(string(line[:min(len(line), maxKey)]), '\n'); i >= 0 {
+		line = line[:i]
+	}
+	for i, c := range line[:min(len(line), maxKey)] {
+		switch {
+		case c == '\t':
+			return "a tab"
+		case c == '\r':
+			return "a carriage return"
+		case c == '&':
+			return "an anchor"
+		case c == '*':
+			return "an alias"
+		case c == '!':
+			return "a tag"
+		case c == '?' && i == 0:
+			return "an explicit key"
+		case c == '%' && i == 0:
+			return "a directive"
+		}
+	}
+	return "what stands here"
+}
+
+// Forget lets go of the last document, and keeps the room for the next.
+func (r *Reader) Forget() {
+	r.Rules, r.Skip, r.Visitor, r.fault = nil, nil, nil, nil
+	r.scanner.forget()
+	r.tree = tree{}
+}
+
+// Room returns how many values there is room for.
+func (r *Reader) Room() int { return cap(r.scanner.edits) }
