@@ -16,6 +16,7 @@ import (
 type Rules struct {
 	keys   map[string]State // the steps that a key takes
 	last   [32]uint32       // by length and first letter, the keys that end a rule
+	any    [32]uint32       // the same of all keys
 	root   State            // where an object begins
 	start  State            // where rules of any depth begin, everywhere
 	stays  State            // where a list makes no difference
@@ -57,6 +58,7 @@ func NewRules(groups ...[]string) *Rules {
 				}
 				end = next()
 				r.keys[key] |= end
+				r.any[len(key)] |= 1 << (key[0] & 31)
 				if list {
 					r.items |= end
 					end = next()
@@ -78,11 +80,10 @@ func (r *Rules) Root() State { return r.root }
 
 // Key is where a key of a map leads.
 func (r *Rules) Key(s State, key string) State {
-	steps := r.keys[key]
-	if steps == 0 {
-		return 0
+	if len(key) >= len(r.any) || len(key) == 0 || r.any[len(key)]>>(key[0]&31)&1 == 0 {
+		return 0 // as most keys do
 	}
-	return (s&^r.items | r.start) << 1 & steps
+	return (s&^r.items | r.start) << 1 & r.keys[key]
 }
 
 // Item is where an item of a list leads.
