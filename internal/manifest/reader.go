@@ -24,7 +24,7 @@ type Reader struct {
 	scanner scanner
 	tree    tree
 	again   func(start, end int) bool // item, made once, since a method's value is allocated
-	parsed  int                       // bytes of the document that were
+	parsed  int                       // bytes of the document's items that were
 	fault   *Fault                    // of an item that was parsed
 }
 
@@ -54,7 +54,7 @@ func (r *Reader) Read(p document.Piece) (documents int, edits []Edit, fault *Fau
 
 // parse tells the documents of a text by the YAML parser.
 func (r *Reader) parse(body []byte) (documents int, edits []Edit, fault *Fault) {
-	if r.parsed += len(body); r.parsed > MaxParsed {
+	if len(body) > MaxParsed {
 		if r.fault != nil {
 			return 0, nil, r.fault
 		}
@@ -86,7 +86,8 @@ func (r *Reader) newTree() *tree {
 // read by itself.
 func (r *Reader) item(start, end int) bool {
 	s := &r.scanner
-	if r.parsed += end - start; r.parsed > MaxParsed {
+	const least = 1 << 10 // what the parser costs at least
+	if r.parsed += max(end-start, least); r.parsed > MaxParsed {
 		return false
 	}
 	text, err := document.Parse(s.text[start:end])

@@ -46,6 +46,9 @@ func Parse(text []byte) (*Text, error) {
 	if i := invalidUTF8(text); i >= 0 {
 		return nil, &SyntaxError{i, fmt.Sprintf("byte %#02x is not UTF-8", text[i])}
 	}
+	if i := manyDirectives(text); i >= 0 {
+		return nil, &SyntaxError{i, fmt.Sprintf("more than %d directives", maxDirectives)}
+	}
 	readable := maskVersion(text)
 	roots, err := parseYAML(bytes.NewReader(readable))
 	if err != nil {
@@ -84,6 +87,26 @@ func invalidUTF8(text []byte) int {
 			return i
 		}
 		i += n
+	}
+}
+
+// maxDirectives is how many directives a text may have: the parser compares each with all before.
+const maxDirectives = 100
+
+// manyDirectives returns the offset of the first line that is one directive too many, if such lines are directives, or -1.
+func manyDirectives(text []byte) int {
+	n := 0
+	for at := 0; ; {
+		if bytes.HasPrefix(text[at:], []byte("%")) {
+			if n++; n > maxDirectives && directives(text[:at]) {
+				return at
+			}
+		}
+		i := bytes.Index(text[at:], []byte("\n%"))
+		if i < 0 || n > maxDirectives {
+			return -1
+		}
+		at += i + 1
 	}
 }
 
@@ -176,8 +199,8 @@ func failure(text []byte, why string) int {
 	case strings.HasPrefix(why, "did not find"), strings.HasPrefix(why, "found unexpected"):
 		// Something is missing here, as it would be in any shorter text.
 		read = bytes.TrimRight(read, " \t\r\n")
-	case why == errDepth.Error():
-		// Parsing it again takes long, and a few brackets more or less say nothing.
+	case why == errDepth.Error(), len(text) > 256<<10:
+		// Parsing it again takes long, and a few characters more or less say nothing.
 	default:
 		read = shortest(read, why)
 	}

@@ -41,16 +41,17 @@ type Splitter struct {
 	before func() error // called before each read, nil for none
 	limit  int
 
-	buf    []byte
-	start  int // of the piece to come
-	end    int // of the bytes read
-	eof    bool
-	err    error // what src gave besides the end
-	offset int64
-	line   int
-	column int
-	row    row  // JSON values in the piece to come
-	begun  bool // row has been told where the piece's text begins
+	buf     []byte
+	start   int // of the piece to come
+	end     int // of the bytes read
+	scanned int // bytes of the piece to come in which there is no cut
+	eof     bool
+	err     error // what src gave besides the end
+	offset  int64
+	line    int
+	column  int
+	row     row  // JSON values in the piece to come
+	begun   bool // row has been told where the piece's text begins
 }
 
 // ErrLimit says that a piece is longer than the splitter's limit.
@@ -77,11 +78,11 @@ func (s *Splitter) Buffered() int { return len(s.buf) }
 // the reader's, or that of the function before, and comes once the pieces before
 // it are through; what was read of a piece that the error cuts off is not returned.
 func (s *Splitter) Next() (Piece, error) {
-	scanned := 0 // bytes of the piece in which there is no cut
 	s.row, s.begun = row{}, false
 	for {
 		text := s.buf[s.start:s.end]
-		n, found := cut(text, scanned, s.eof)
+		n, scanned, found := cut(text, s.scanned, s.eof)
+		s.scanned = scanned
 		if at, inRow := s.next(text, n, found); inRow {
 			n, found = at, true
 		}
@@ -91,7 +92,6 @@ func (s *Splitter) Next() (Piece, error) {
 		if n > s.limit || s.eof && len(text) > s.limit {
 			return Piece{}, ErrLimit
 		}
-		scanned = n
 		switch {
 		case s.err != nil:
 			return Piece{}, s.err
@@ -145,6 +145,7 @@ func (s *Splitter) piece(n int) Piece {
 	p := Piece{Bytes: s.buf[s.start : s.start+n], Offset: s.offset, Line: s.line, Column: s.column}
 	p.Body = body(p.Bytes)
 	s.start += n
+	s.scanned = max(0, s.scanned-n)
 	s.offset += int64(n)
 	s.line += bytes.Count(p.Bytes, []byte("\n"))
 	if n > 0 && p.Bytes[n-1] == '\n' {
@@ -197,29 +198,30 @@ func (s *Splitter) fill() {
 }
 
 // cut returns the length of the first piece of text. Where its end is not in the
-// text, it returns how much of the text need not be looked at again, which is
+// text, that is how much of the text has been looked at. Of this, upTo bytes need not be looked at again; they are
 // scanned in the next call. A marker at the end of text counts only at the end of
 // the stream, since more of its line may come.
-func cut(text []byte, scanned int, eof bool) (n int, found bool) {
+func cut(text []byte, scanned int, eof bool) (n, upTo int, found bool) {
+	more := func(n int) (int, int, bool) { return n, n, false }
 	for from := scanned; ; {
-		i := indexMarker(text[from:])
+		i := indexMarker(text[min(from, len(text)):])
 		if i < 0 {
-			return max(from, len(text)-len("\n--")), false
+			return more(max(from, len(text)-len("\n--")))
 		}
 		at := from + i + 1 // behind the line feed
 		rest := text[at:]
 		if len(rest) == len("---") && !eof {
-			return at - 1, false
+			return more(at - 1)
 		}
 		switch {
 		case marker(rest, "---") && !directives(text[:at]):
-			return at, true
+			return at, at - 1, true
 		case marker(rest, "..."):
 			end := bytes.IndexByte(rest, '\n')
 			if end < 0 {
-				return at - 1, false
+				return more(at - 1)
 			}
-			return at + end + 1, true
+			return at + end + 1, at - 1, true
 		}
 		from = at
 	}
