@@ -128,8 +128,11 @@ func beginning(text []byte, whole bool) (at int, known bool) {
 		return 0, false
 	}
 	if marker(text, "---") {
-		if at = bytes.IndexByte(text, '\n') + 1; at == 0 {
-			return 0, false
+		if bytes.IndexByte(text, '\n') < 0 {
+			return 0, whole
+		}
+		if at = body(text); at == 0 {
+			return 0, true // on the separator line
 		}
 	}
 	if len(text)-at < enough && !whole {
