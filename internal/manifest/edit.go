@@ -172,7 +172,7 @@ func (t *tree) scalars() {
 // stay where the same scalars change in its own place and in the place that it stands
 // for. Any other is replaced by its value, written in flow style.
 func (t *tree) inline() {
-	aliases := aliasesIn(t.doc, nil)
+	aliases := aliasesIn(t.doc, false, nil)
 	if len(aliases) == 0 {
 		return
 	}
@@ -188,7 +188,8 @@ func (t *tree) inline() {
 		}
 	}
 	room := maxInlined
-	for _, alias := range aliases {
+	for _, a := range aliases {
+		alias := a.node
 		if maps.Equal(behind[alias], inside[alias.Alias]) {
 			continue
 		}
@@ -198,7 +199,7 @@ func (t *tree) inline() {
 			return
 		}
 		f := flow{texts: behind[alias], ways: &t.ways, room: room}
-		f.write(alias.Alias, 0, false)
+		f.write(alias.Alias, 0, a.flow, false)
 		if room -= f.out.Len(); f.nodes > maxAliased || room < 0 {
 			t.fail(&nodeFault{alias, fmt.Sprintf("aliases stand for more than %d values, or %d bytes of text", maxAliased, maxInlined)})
 			return
@@ -217,13 +218,20 @@ func add(m map[*yaml.Node]map[int32]string, n *yaml.Node, way int32, text string
 	m[n][way] = text
 }
 
+// An alias is one in the text, and flow says that it stands in brackets or braces.
+type alias struct {
+	node *yaml.Node
+	flow bool
+}
+
 // aliasesIn appends the aliases in the text of n, in their order.
-func aliasesIn(n *yaml.Node, list []*yaml.Node) []*yaml.Node {
+func aliasesIn(n *yaml.Node, flow bool, list []alias) []alias {
 	if n.Kind == yaml.AliasNode {
-		return append(list, n)
+		return append(list, alias{n, flow})
 	}
+	flow = flow || n.Style&yaml.FlowStyle != 0
 	for _, child := range n.Content {
-		list = aliasesIn(child, list)
+		list = aliasesIn(child, flow, list)
 	}
 	return list
 }
@@ -237,8 +245,9 @@ type flow struct {
 	room  int // for text, in bytes
 }
 
-// write writes a value. field says that it is that of a field in braces, where it may be nothing.
-func (f *flow) write(n *yaml.Node, way int32, field bool) {
+// write writes a value. braces says that it would stand in brackets or braces if it stood there as it is, and field that it is that of
+// a field.
+func (f *flow) write(n *yaml.Node, way int32, braces, field bool) {
 	if f.nodes++; f.nodes > maxAliased || f.out.Len() > f.room {
 		return
 	}
@@ -251,6 +260,7 @@ func (f *flow) write(n *yaml.Node, way int32, field bool) {
 	if tag != "" {
 		f.out.WriteString(tag + " ")
 	}
+	braces = braces || n.Style&yaml.FlowStyle != 0
 	switch n.Kind {
 	case yaml.MappingNode:
 		f.out.WriteByte('{')
@@ -260,7 +270,7 @@ func (f *flow) write(n *yaml.Node, way int32, field bool) {
 			} else if i > 0 {
 				f.out.WriteString(", ")
 			}
-			f.write(child, f.below(way, i), i%2 == 1 && n.Style&yaml.FlowStyle != 0)
+			f.write(child, f.below(way, i), braces, i%2 == 1)
 		}
 		f.out.WriteByte('}')
 	case yaml.SequenceNode:
@@ -269,7 +279,7 @@ func (f *flow) write(n *yaml.Node, way int32, field bool) {
 			if i > 0 {
 				f.out.WriteString(", ")
 			}
-			f.write(child, f.below(way, i), false)
+			f.write(child, f.below(way, i), braces, false)
 		}
 		f.out.WriteByte(']')
 	case yaml.ScalarNode:
@@ -277,8 +287,10 @@ func (f *flow) write(n *yaml.Node, way int32, field bool) {
 		switch {
 		case changed:
 			f.out.WriteString(document.Plain(text))
-		case plain && n.Value == "" && n.Tag == "!!null" && field && tag == "":
-			// As it stands: kustomize has a text for nothing in braces, and null for nothing behind a line.
+		case plain && n.Value == "" && n.Tag == "!!null" && braces && field && tag == "":
+			// Nothing, of which kustomize makes an empty text in braces, and null elsewhere.
+		case plain && n.Value == "" && n.Tag == "!!null" && braces && tag == "":
+			f.out.WriteString(`""`)
 		case plain && n.Value == "" && n.Tag == "!!null":
 			f.out.WriteString("null")
 		case plain && n.Value != "" && n.Value[0] != ':' && !strings.ContainsAny(n.Value, "\n,[]{}?"):

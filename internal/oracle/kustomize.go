@@ -124,8 +124,11 @@ func SameObjects(t T, got, want string) {
 // SameLists compares objects.
 func SameLists(t T, g, w []any) {
 	t.Helper()
-	// A number that kustomize took through JSON may be an integer now, and was none.
-	number := cmp.FilterValues(func(a, b any) bool { return reflect.TypeOf(a) != reflect.TypeOf(b) }, cmp.Comparer(func(a, b any) bool {
+	// Of nothing in braces kustomize makes an empty text. A number that it took through JSON may be an integer now, and was none.
+	same := cmp.FilterValues(func(a, b any) bool { return reflect.TypeOf(a) != reflect.TypeOf(b) }, cmp.Comparer(func(a, b any) bool {
+		if a == nil || b == nil {
+			return a == "" || b == ""
+		}
 		i, isInt := a.(int)
 		f, isFloat := b.(float64)
 		if !isInt || !isFloat {
@@ -134,7 +137,7 @@ func SameLists(t T, g, w []any) {
 		}
 		return isInt && isFloat && float64(i) == f
 	}))
-	if diff := cmp.Diff(w, g, number); diff != "" {
+	if diff := cmp.Diff(w, g, same); diff != "" {
 		t.Errorf("kustomize has the objects (-), and not (+)\n%s", diff)
 	}
 }

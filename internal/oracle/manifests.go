@@ -78,6 +78,10 @@ func (g *generator) stream() string {
 		text = "\uFEFF" + text
 	case 2:
 		text = strings.TrimSuffix(text, "\n")
+	case 3:
+		if n == 1 {
+			text = strings.ReplaceAll(text, "\n", g.pick("\r", "\u0085", "\u2028"))
+		}
 	}
 	return text
 }
@@ -274,6 +278,9 @@ func (g *generator) containers() *tree {
 		}
 		if g.one(12) {
 			c.set("x", g.any(1))
+		}
+		if g.one(12) {
+			c.set("nothing", raw("")) // null, or "" in braces
 		}
 		v.list = append(v.list, c)
 	}
