@@ -135,8 +135,8 @@ func (t *Text) block(s Scalar, value string) (Scalar, bool) {
 	for at < len(t.Bytes) && LineBreak(t.Bytes[at:]) == 0 { // the header, with its comment
 		at++
 	}
-	for at < len(t.Bytes) && (t.Bytes[at] == ' ' || LineBreak(t.Bytes[at:]) > 0) {
-		at++
+	for at < len(t.Bytes) && blank(t.Bytes[at:]) > 0 {
+		at += blank(t.Bytes[at:])
 	}
 	end, ok := foldedEnd(t.Bytes, at, value)
 	if !ok || value == "" {
@@ -168,7 +168,7 @@ func skipProperties(text []byte, at int) (end int, tag [2]int, content int) {
 		case c == '&' || c == '!':
 			properties = true
 			start := at
-			for at < len(text) && strings.IndexByte(" \t\r\n", text[at]) < 0 {
+			for at < len(text) && blank(text[at:]) == 0 {
 				at++
 			}
 			if end = at; c == '!' {
@@ -177,8 +177,8 @@ func skipProperties(text []byte, at int) (end int, tag [2]int, content int) {
 				}
 				tag = [2]int{start, at}
 			}
-		case properties && (c == ' ' || c == '\t' || LineBreak(text[at:]) > 0):
-			at++
+		case properties && blank(text[at:]) > 0:
+			at += blank(text[at:])
 		case properties && c == '#':
 			for at < len(text) && LineBreak(text[at:]) == 0 {
 				at++

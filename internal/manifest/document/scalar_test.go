@@ -68,7 +68,7 @@ func TestScalar(t *testing.T) {
 			if strings.ContainsAny(notation, "|>") && end == " # c\n" || end == "" && strings.HasSuffix(notation, "\n") {
 				continue
 			}
-			for _, text := range []string{"a: " + notation + end, "\uFEFFa: " + notation + end, strings.ReplaceAll("a: "+notation+end, "\n", "\r\n")} {
+			for _, text := range []string{"a: " + notation + end, "\uFEFFa: " + notation + end, strings.ReplaceAll("a: "+notation+end, "\n", "\r\n"), strings.ReplaceAll("a: "+notation+end, "\n", "\r"), strings.ReplaceAll("a: "+notation+end, "\n", "\u0085"), strings.ReplaceAll("a: "+notation+end, "\n", "\u2028")} {
 				parsed, err := Parse([]byte(text))
 				if err != nil {
 					t.Errorf("%q: %v", text, err)
