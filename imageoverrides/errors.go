@@ -22,6 +22,11 @@ const (
 	RuleTwice     Rule = "twice"         // a key on the way to the table, or inside it, is set twice
 	RuleAliases   Rule = "aliases"       // aliases make more of the text than it may be
 	RuleTooLong   Rule = "too-long"      // a document of manifests is longer than the limit
+	RuleTemplate  Rule = "template"      // a chart's template, which nobody rendered
+	RuleSigned    Rule = "signed"        // a document that would change is signed by SOPS
+	RuleAbsent    Rule = "absent"        // a text has no table where one is expected
+	RuleSecond    Rule = "second-table"  // a text has two tables
+	RuleOutside   Rule = "outside"       // an alias in values stands for what is not in them
 	RuleSecret    Rule = "secret"        // the Secret has no values.yaml, or nothing in it
 	RuleValues    Rule = "values"        // what should hold the table is no map
 	RuleList      Rule = "list"          // the table is no list
@@ -38,7 +43,7 @@ const (
 
 // An Error is one fault of a table, or of a manifest that [Rewrite] cannot read.
 //
-// What [New], [Validate], [Parse], [ParseValues], [ParseValuesText], [ParseSecret],
+// What [New], [Validate], [Parse], [ParseValues], [ParseValuesText], [ParseSecret], [Find],
 // [Table.Strict] and [Rewrite] return for bad input is a list of these, in the order in which the
 // chart would meet them, behind a pointer: it can be compared. [errors.As] finds the first, and
 // [Faults] all of them. The list's own text has the first ten, a line for each, and says how many
@@ -69,10 +74,11 @@ type Error struct {
 // Error returns the fault's text. For a rule of the chart it is the message of
 // the chart to the letter, behind the path that the table came from; only a value of more than 1,024
 // bytes is shortened. Line and Column are not part of it, but for a fault of the text itself
-// ([RuleSyntax], [RuleDocument], [RuleAliases] and [RuleTooLong]), which starts with them.
+// ([RuleSyntax], [RuleDocument], [RuleAliases], [RuleTooLong], [RuleTemplate], [RuleSigned], [RuleSecond] and [RuleOutside]), which
+// starts with them.
 func (e *Error) Error() string {
 	switch e.Rule {
-	case RuleSyntax, RuleDocument, RuleAliases, RuleTooLong:
+	case RuleSyntax, RuleDocument, RuleAliases, RuleTooLong, RuleTemplate, RuleSigned, RuleSecond, RuleOutside:
 		return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.text)
 	}
 	return e.text

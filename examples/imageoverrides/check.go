@@ -54,7 +54,7 @@ func (s streams) check(args []string) int {
 		return s.fail(err)
 	}
 	status := 0
-	for _, f := range src.table.Lint() {
+	for _, f := range src.Table.Lint() {
 		say(s.stdout, src.finding(f))
 		if f.Severity == imageoverrides.SeverityError {
 			status = 1

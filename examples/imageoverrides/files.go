@@ -7,11 +7,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 
 	"github.com/cozystack/image-overrides/internal/quote"
+	"github.com/cozystack/image-overrides/internal/replace"
 )
 
 // named is how messages name a file: standard input has no name of its own.
@@ -57,17 +57,8 @@ func (r reader) Read(p []byte) (int, error) {
 }
 
 // fileError puts the file's name as it was given before the reason.
-func fileError(file string, err error) error { return fmt.Errorf("%s: %w", named(file), reason(err)) }
-
-// reason is an error without the name of a file and what was done to it.
-func reason(err error) error {
-	switch e := err.(type) {
-	case *fs.PathError:
-		return e.Err
-	case *os.LinkError:
-		return e.Err
-	}
-	return err
+func fileError(file string, err error) error {
+	return fmt.Errorf("%s: %w", named(file), replace.Reason(err))
 }
 
 // twice reports whether standard input is asked for by the table and by the manifests.

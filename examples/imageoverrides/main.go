@@ -13,9 +13,8 @@
 // Each subcommand tells its rules with -h. The exit status is 0 where all is
 // well, 1 on bad input, and 2 on wrong usage.
 //
-// It is an example of the packages imageoverrides and postrender. What it takes from
-// the module's internal packages serves positions, the editing of HelmReleases in
-// their text, and quotes in messages; a program that holds objects in memory needs none of it.
+// It is an example of the packages imageoverrides, postrender and chart, which do the work. What it takes from
+// the module's internal packages serves a file's owner and mode when it is replaced, and quotes in messages.
 package main
 
 import (

@@ -188,9 +188,9 @@ func TestShapes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want == "" {
-			want = src.table.Hash()
+			want = src.Table.Hash()
 		}
-		if got := src.table.Hash(); got != want {
+		if got := src.Table.Hash(); got != want {
 			t.Errorf("%s: hash %s, want %s", name, got, want)
 		}
 	}

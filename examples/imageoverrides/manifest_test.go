@@ -235,7 +235,7 @@ func TestAbsent(t *testing.T) {
 	})
 	for _, empty := range []string{"[]", "[ ]\n", "--- []\n", "registries: {imageOverrides: []}", "registries:\n  imageOverrides:\n", "registries: {imageOverrides: null}", "registries: {imageOverrides: {}}"} {
 		src, err := parse("f", []byte(empty))
-		if err != nil || !src.table.Known() || src.table.Len() != 0 {
+		if err != nil || !src.Table.Known() || src.Table.Len() != 0 {
 			t.Errorf("%q: %v", empty, err)
 		}
 	}

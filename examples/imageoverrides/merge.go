@@ -7,11 +7,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
-	"github.com/cozystack/image-overrides/internal/manifest/document"
 	"github.com/cozystack/image-overrides/postrender"
 )
 
@@ -78,158 +75,55 @@ func (s streams) merge(args []string) int {
 		return s.fail(err)
 	}
 	out := &output{w: s.stdout}
-	var total merged
+	var total postrender.Result
 	for _, file := range files {
-		m, err := s.mergeTo(out, file, src.table)
-		for _, line := range m.lines {
-			say(s.stderr, named(file)+":"+line)
-		}
-		if err != nil {
+		if err := s.mergeTo(&total, out, file, src.Table); err != nil {
 			return s.fail(err)
 		}
-		total.add(m)
 	}
-	say(s.stderr, total.String())
+	say(s.stderr, totals(total))
 	return 0
 }
 
-// leftAlone is said of a patch.
-const leftAlone = "left alone: a patch of another release, for it names no chart (spec.chart or spec.chartRef)"
-
-// merged says what was done to a file.
-type merged struct {
-	documents, releases, changed int
-	left, inside                 int      // releases that were left alone, and those inside other objects
-	lines                        []string // what happened, in order
-}
-
-func (m *merged) add(more merged) {
-	m.documents += more.documents
-	m.releases += more.releases
-	m.changed += more.changed
-	m.left += more.left
-	m.inside += more.inside
-	m.lines = append(m.lines, more.lines...)
-}
-
-// String gives the totals.
-func (m *merged) String() string {
-	text := fmt.Sprintf("%s, %s, %d changed", count(m.documents, "document"), count(m.releases, "release"), m.changed)
-	if m.left > 0 {
-		text += fmt.Sprintf(", %d left alone", m.left)
+// totals says what was done.
+func totals(r postrender.Result) string {
+	text := fmt.Sprintf("%s, %s, %d changed", count(r.Documents, "document"), count(r.Changed+r.Kept+r.Patches, "release"), r.Changed)
+	if r.Patches > 0 {
+		text += fmt.Sprintf(", %d left alone", r.Patches)
 	}
-	if m.inside > 0 {
-		text += fmt.Sprintf(", %d not reached", m.inside)
+	if r.Unreached > 0 {
+		text += fmt.Sprintf(", %d not reached", r.Unreached)
 	}
 	return text
 }
 
-// mergeTo copies a file to the output, document by document.
-func (s streams) mergeTo(out *output, file string, t imageoverrides.Table) (m merged, err error) {
+// mergeTo copies a file to the output, with the table in its releases. What becomes of them is told as their document is
+// done.
+func (s streams) mergeTo(total *postrender.Result, out *output, file string, t imageoverrides.Table) error {
 	f, err := s.open(file)
 	if err != nil {
-		return m, err
+		return err
 	}
 	defer f.Close()
 	in := bufio.NewReader(f)
 	if err := out.join(in); err != nil {
-		return m, err
+		return err
 	}
-	for pieces := document.NewSplitter(in, imageoverrides.MaxDocument, nil); ; {
-		piece, err := pieces.Next()
-		switch {
-		case err == io.EOF:
-			return m, nil
-		case err == document.ErrLimit:
-			return m, tooLong(named(file), pieces.Line())
-		case err != nil:
-			return m, err
+	found := func(r postrender.Release) error {
+		if r.Outcome != postrender.Kept {
+			say(s.stderr, named(file)+position(r.Line, r.Column)+": "+r.String())
 		}
-		text, err := m.piece(piece, t)
-		if err != nil {
-			return m, fmt.Errorf("%s:%w", named(file), err)
-		}
-		if _, err := out.Write(text); err != nil {
-			return m, err
-		}
+		return nil
 	}
-}
-
-// piece returns a piece of a stream with the table in its releases. The error starts with line
-// and column.
-func (m *merged) piece(p document.Piece, t imageoverrides.Table) ([]byte, error) {
-	if document.Blank(p.Bytes) {
-		return p.Bytes, nil
+	result, err := postrender.Rewriter{Found: found}.Rewrite(out, in, t)
+	total.Documents += result.Documents
+	total.Changed += result.Changed
+	total.Kept += result.Kept
+	total.Patches += result.Patches
+	total.Unreached += result.Unreached
+	var e *postrender.Error
+	if errors.As(err, &e) {
+		return fmt.Errorf("%s%s: %s", named(file), position(e.Line, e.Column), e.Reason())
 	}
-	lines := document.NewLines(p.Bytes)
-	at := func(offset int) string {
-		line, column := lines.Position(p.Body + offset)
-		return fmt.Sprintf("%d:%d", p.Line-1+line, column)
-	}
-	body := p.Bytes[p.Body:]
-	text, err := document.Parse(body)
-	if err != nil {
-		var syntax *document.SyntaxError
-		if !errors.As(err, &syntax) {
-			return nil, err
-		}
-		if action, ok := action(body); ok && action <= syntax.Offset {
-			return nil, fmt.Errorf("%s: %s", at(action), notRendered)
-		}
-		return nil, fmt.Errorf("%s: %s", at(syntax.Offset), syntax.Reason)
-	}
-	for _, find := range []func(*document.Text) (int, bool){parsedAction, quotedAction} {
-		if action, ok := find(text); ok {
-			return nil, fmt.Errorf("%s: %s", at(action), notRendered)
-		}
-	}
-	here := merged{documents: len(text.Roots)}
-	releases := findReleases(text)
-	var edits []edit
-	for _, r := range releases {
-		where := at(r.offset()) + ": " + r.name()
-		if r.isPatch() {
-			here.left++
-			here.lines = append(here.lines, where+": "+leftAlone)
-			continue
-		}
-		if err := r.read(); err != nil {
-			return nil, fmt.Errorf("%s: %w", where, err)
-		}
-		r.merged = postrender.Merge(r.existing, t)
-		if r.unchanged() {
-			continue
-		}
-		if r.sops != nil {
-			key, _ := text.Offset(r.sops)
-			return nil, fmt.Errorf("%s: %s: %s", at(key), r.name(), signed)
-		}
-		e, err := r.edits()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", where, err)
-		}
-		edits = append(edits, e...)
-		here.changed++
-		here.lines = append(here.lines, where+": "+r.change())
-	}
-	out := p.Bytes
-	if edits != nil {
-		body := splice(text.Bytes, edits)
-		if bad := verify(text, body, releases); bad != nil {
-			var names []string
-			for _, r := range bad {
-				names = append(names, r.name())
-			}
-			return nil, fmt.Errorf("%s: %s: %w", at(bad[0].offset()), strings.Join(names, ", "), errPlace)
-		}
-		out = append(out[:p.Body:p.Body], body...)
-	}
-	for _, u := range unreached(text, releases) {
-		offset, _ := text.Offset(u.node)
-		here.inside++
-		here.lines = append(here.lines, at(offset)+": "+u.what+": not reached")
-	}
-	here.releases = len(releases)
-	m.add(here)
-	return out, nil
+	return err
 }

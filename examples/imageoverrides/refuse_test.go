@@ -5,6 +5,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/cozystack/image-overrides/postrender"
 )
 
 const (
@@ -154,7 +156,7 @@ func TestUnreached(t *testing.T) {
 			n++
 			says += "f:" + line + ": not reached\n"
 		}
-		m := merged{documents: 1, inside: n, left: left, releases: left}
-		calls(t, []call{{why: c.why, files: map[string]string{"t": one, "f": c.in}, args: "merge -t t f", stdout: c.in, stderr: says + m.String() + "\n"}})
+		m := postrender.Result{Documents: 1, Unreached: n, Patches: left}
+		calls(t, []call{{why: c.why, files: map[string]string{"t": one, "f": c.in}, args: "merge -t t f", stdout: c.in, stderr: says + totals(m) + "\n"}})
 	}
 }

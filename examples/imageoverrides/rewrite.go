@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
-	"github.com/cozystack/image-overrides/internal/manifest/document"
+	"github.com/cozystack/image-overrides/internal/replace"
 )
 
 const rewriteUsage = `usage: imageoverrides rewrite -t TABLE [-w] [FILE...]
@@ -83,9 +83,9 @@ func (s streams) rewrite(args []string) int {
 	for _, file := range files {
 		before := total.images
 		if *inPlace {
-			err = s.rewriteFile(&total, file, src.table)
+			err = s.rewriteFile(&total, file, src.Table)
 		} else {
-			err = s.rewriteTo(&total, out, file, src.table)
+			err = s.rewriteTo(&total, out, file, src.Table)
 		}
 		if err != nil {
 			return s.fail(err)
@@ -116,8 +116,7 @@ func (s streams) rewriteTo(total *rewritten, out *output, file string, t imageov
 	if err := out.join(in); err != nil {
 		return err
 	}
-	tell := func(line string) { say(s.stderr, line) }
-	return total.stream(out, in, named(file), t, tell)
+	return total.stream(out, in, named(file), t, func(line string) { say(s.stderr, line) })
 }
 
 // rewriteFile rewrites a file in its place. After an error the file is as it was, and
@@ -138,7 +137,7 @@ func (s streams) rewriteFile(total *rewritten, file string, t imageoverrides.Tab
 		return err
 	}
 	if here.images > 0 {
-		if err := replace(file, content.Bytes()); err != nil {
+		if err := replace.File(file, content.Bytes()); err != nil {
 			return fileError(file, err)
 		}
 	}
@@ -150,37 +149,16 @@ func (s streams) rewriteFile(total *rewritten, file string, t imageoverrides.Tab
 	return nil
 }
 
-// stream rewrites manifests document by document, and tells each image that changes.
+// stream rewrites manifests, and tells each image that changes.
 func (r *rewritten) stream(dst io.Writer, src io.Reader, file string, t imageoverrides.Table, tell func(line string)) error {
-	for pieces := document.NewSplitter(src, imageoverrides.MaxDocument, nil); ; {
-		piece, err := pieces.Next()
-		switch {
-		case err == io.EOF:
-			return nil
-		case err == document.ErrLimit:
-			return tooLong(file, pieces.Line())
-		case err != nil:
-			return err
-		}
-		var text bytes.Buffer
-		result, err := imageoverrides.Rewrite(&text, bytes.NewReader(piece.Bytes), t)
-		if fault := refuse(piece, t, result, err); fault != nil {
-			return fault.in(file, piece)
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := dst.Write(text.Bytes()); err != nil {
-			return err
-		}
-		r.documents += result.Documents
-		r.images += len(result.Changes)
-		for _, c := range result.Changes {
-			tell(fmt.Sprintf("%s%s: %s %s: %s -> %s", file, position(piece.Line-1+c.Line, c.Column), c.Object, c.Path, shownImage(c.Old), shownImage(c.New)))
-		}
+	result, err := imageoverrides.RewriteSource(dst, src, t, func(c imageoverrides.Change) error {
+		r.images++
+		tell(fmt.Sprintf("%s%s: %s %s: %s -> %s", file, position(c.Line, c.Column), c.Object, c.Path, shownImage(c.Old), shownImage(c.New)))
+		return nil
+	})
+	r.documents += result.Documents
+	if found := imageoverrides.Faults(err); found != nil {
+		return fmt.Errorf("%s%s: %s", file, position(found[0].Line, found[0].Column), found[0].Reason())
 	}
-}
-
-func tooLong(file string, line int) error {
-	return fmt.Errorf("%s:%d:1: a document of more than %d bytes", file, line, imageoverrides.MaxDocument)
+	return err
 }

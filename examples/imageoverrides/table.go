@@ -11,14 +11,10 @@ import (
 	"github.com/cozystack/image-overrides/internal/quote"
 )
 
-// A source is a table, and where it stood.
+// A source is a file with a table.
 type source struct {
-	file   string // as messages name it
-	key    string // of the Secret or the ConfigMap, where lines and columns count from; "" for the file itself
-	secret bool   // the key is values.yaml of a Secret
-	at     string // of the values in a manifest; "" for a file of values
-	path   string // of the table in the values
-	table  imageoverrides.Table
+	file string // as messages name it
+	imageoverrides.Found
 }
 
 // faults are the faults of a table, a line for each, with the file and, where it is
@@ -54,6 +50,19 @@ func (s streams) read(file string) (source, error) {
 	return parse(named(file), text)
 }
 
+func parse(file string, text []byte) (source, error) {
+	found, err := imageoverrides.Find(text)
+	src := source{file, found}
+	if err == nil {
+		return src, nil
+	}
+	var lines faults
+	for _, e := range imageoverrides.Faults(err) {
+		lines = append(lines, src.place(e.Line, e.Column)+": "+e.Reason()+advice(e))
+	}
+	return source{}, lines
+}
+
 // ready reads the table for a command that uses it. A table that check refuses is
 // refused here too: Flux would do nothing with such an entry, or fail on it.
 func (s streams) ready(file string) (source, error) {
@@ -62,7 +71,7 @@ func (s streams) ready(file string) (source, error) {
 		return source{}, err
 	}
 	var refused faults
-	for _, f := range src.table.Lint() {
+	for _, f := range src.Table.Lint() {
 		if f.Severity == imageoverrides.SeverityError {
 			refused = append(refused, src.finding(f))
 		}
@@ -70,27 +79,10 @@ func (s streams) ready(file string) (source, error) {
 	if refused != nil {
 		return source{}, refused
 	}
-	if src.table.Len() == 0 {
+	if src.Table.Len() == 0 {
 		say(s.stderr, src.summary())
 	}
 	return src, nil
-}
-
-// faults writes what the library found, a line for each fault.
-func (src source) faults(err error) faults {
-	list := imageoverrides.Faults(err)
-	if list == nil {
-		return faults{src.file + ": " + err.Error()}
-	}
-	var lines faults
-	for _, e := range list {
-		text := e.Reason()
-		if src.at != "" && e.Path != "" {
-			text = src.at + "." + text
-		}
-		lines = append(lines, src.place(e.Line, e.Column)+": "+text+advice(e))
-	}
-	return lines
 }
 
 // advice says what to do where the chart's text leads astray: it says "quote it" of whatever is no
@@ -110,8 +102,8 @@ func advice(e *imageoverrides.Error) string {
 
 // place writes a place as messages start with it.
 func (src source) place(line, column int) string {
-	if line > 0 && src.key != "" {
-		return src.file + ": " + quote.Plain(src.key) + position(line, column)
+	if src.Key != "" {
+		return src.file + ": " + quote.Plain(src.Key) + position(line, column)
 	}
 	return src.file + position(line, column)
 }
@@ -123,17 +115,9 @@ func position(line, column int) string {
 	return fmt.Sprintf(":%d:%d", line, column)
 }
 
-// where is the whole path of the table.
-func (src source) where() string {
-	if src.at == "" {
-		return src.path
-	}
-	return src.at + "." + src.path
-}
-
 // finding writes a finding in one line. One of several entries has the first of them.
 func (src source) finding(f imageoverrides.Finding) string {
-	entry := src.where()
+	entry := src.Path
 	if f.Entry >= 0 {
 		entry = fmt.Sprintf("%s[%d]", entry, f.Entry)
 	}
@@ -145,12 +129,12 @@ func (src source) finding(f imageoverrides.Finding) string {
 
 // summary says in one line what was read.
 func (src source) summary() string {
-	if src.table.Len() == 0 {
-		return fmt.Sprintf("%s: %s: the table is empty, hash %.12s", src.file, src.where(), src.table.Hash())
+	if src.Table.Len() == 0 {
+		return fmt.Sprintf("%s: %s: the table is empty, hash %.12s", src.file, src.Path, src.Table.Hash())
 	}
 	entries := "entries"
-	if src.table.Len() == 1 {
+	if src.Table.Len() == 1 {
 		entries = "entry"
 	}
-	return fmt.Sprintf("%s: %s: %d %s, hash %.12s", src.file, src.where(), src.table.Len(), entries, src.table.Hash())
+	return fmt.Sprintf("%s: %s: %d %s, hash %.12s", src.file, src.Path, src.Table.Len(), entries, src.Table.Hash())
 }

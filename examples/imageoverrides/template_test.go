@@ -5,12 +5,13 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"github.com/cozystack/image-overrides/internal/manifest/document"
+	"github.com/cozystack/image-overrides/postrender"
 )
 
 // A fault before the first action is told as what it is, and so is text that Helm would not read.
@@ -127,10 +128,6 @@ func TestNoTemplates(t *testing.T) {
 		})
 		// With a fault further down, the fault is told.
 		broken := c.in + "]: [\n"
-		parsed, err := document.Parse([]byte(broken))
-		if err == nil {
-			t.Fatalf("%s: parses, %v", c.why, parsed)
-		}
 		var stdout, stderr bytes.Buffer
 		t.Chdir(t.TempDir())
 		write(t, "t", one)
@@ -153,13 +150,13 @@ func TestTemplateLaw(t *testing.T) {
 		}
 		line := strings.Count(in, "\n") + 1
 		a := action.Draw(t, "action")
-		var m merged
-		_, err := m.piece(document.Piece{Bytes: []byte(in + "  z: " + a + "\n"), Line: 1}, must(one))
-		if want := fmt.Sprintf("%d:6: %s", line, notRendered); err == nil || err.Error() != want {
+		_, err := postrender.Rewrite(io.Discard, strings.NewReader(in+"  z: "+a+"\n"), must(one))
+		if want := fmt.Sprintf("line %d, column 6: %s", line, notRendered); err == nil || err.Error() != want {
 			t.Fatalf("%v, want %s\n%s", err, want, in)
 		}
 		quoted := in + "  z: '" + a + "'\n"
-		if out, err := m.piece(document.Piece{Bytes: []byte(quoted), Line: 1}, must(one)); err != nil || string(out) != quoted {
+		var out strings.Builder
+		if _, err := postrender.Rewrite(&out, strings.NewReader(quoted), must(one)); err != nil || out.String() != quoted {
 			t.Fatalf("%v\n%s", err, quoted)
 		}
 	})

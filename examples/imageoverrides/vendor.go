@@ -3,16 +3,8 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/cozystack/image-overrides/imageoverrides/chart"
 	"github.com/cozystack/image-overrides/internal/quote"
@@ -60,155 +52,22 @@ func (s streams) vendor(args []string) int {
 	}
 	status := 0
 	for _, dir := range flags.Args() {
-		told, err := vendorInto(dir, *check)
-		if told != "" {
-			say(s.stdout, told)
-			if *check {
-				status = 1
-			}
+		run := chart.Vendor
+		if *check {
+			run = chart.Compare
 		}
-		if err != nil {
+		switch c, differs, err := run(dir); {
+		case err != nil:
 			status = s.fail(err)
+		case !differs:
+		case *check:
+			say(s.stdout, c.String())
+			status = 1
+		case c.Absent:
+			say(s.stdout, fmt.Sprintf("wrote %s: version %s", quote.Plain(c.Dir), chart.Version))
+		default:
+			say(s.stdout, "updated "+c.String())
 		}
 	}
 	return status
-}
-
-// vendorInto brings the copy in a folder to this version, or only tells what differs. What it did,
-// or found, is one line, or "" for nothing.
-func vendorInto(dir string, check bool) (told string, err error) {
-	target := filepath.Join(dir, chart.Name)
-	switch _, err := os.Lstat(target); {
-	case errors.Is(err, fs.ErrNotExist) && check:
-		return quote.Plain(target) + ": is missing", nil
-	case errors.Is(err, fs.ErrNotExist):
-		if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-			return "", fileError(dir, err)
-		}
-		if err := os.Mkdir(target, 0o777); err != nil {
-			return "", fileError(target, err)
-		}
-		if err := writeAll(target, libraryFiles()); err != nil {
-			return "", err
-		}
-		return fmt.Sprintf("wrote %s: version %s", quote.Plain(target), chart.Version), nil
-	case err != nil:
-		return "", fileError(target, err)
-	}
-	if err := isCopy(target, check); err != nil {
-		return "", err
-	}
-	copies, err := chart.Vendored(os.DirFS(target))
-	if err != nil {
-		return "", fmt.Errorf("in %s: %w", target, err)
-	}
-	files := libraryFiles()
-	c := chart.Copy{Missing: files} // of an empty folder
-	if i := slices.IndexFunc(copies, func(c chart.Copy) bool { return c.Dir == "." }); i >= 0 {
-		c = copies[i]
-	} else if _, err := os.Stat(filepath.Join(target, "Chart.yaml")); err == nil {
-		return "", nil
-	}
-	c.Dir = target
-	if check {
-		return c.String(), nil
-	}
-	// In the order of the chart's files: Chart.yaml, by which the folder is known, is the first.
-	files = slices.DeleteFunc(files, func(name string) bool {
-		return !slices.Contains(c.Changed, name) && !slices.Contains(c.Missing, name)
-	})
-	// What goes may stand where a file or a folder is to be.
-	if err := removeAll(target, c.Extra); err != nil {
-		return "", err
-	}
-	if err := writeAll(target, files); err != nil {
-		return "", err
-	}
-	return "updated " + c.String(), nil
-}
-
-// isCopy returns an error where a folder is not one that vendor may write to, or compare.
-func isCopy(target string, check bool) error {
-	refuse := func(reason string) error { return fmt.Errorf("%s: %s", target, reason) }
-	entries, err := os.ReadDir(target)
-	if err != nil {
-		return fileError(target, err)
-	}
-	text, err := os.ReadFile(filepath.Join(target, "Chart.yaml"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fileError(filepath.Join(target, "Chart.yaml"), err)
-	}
-	var metadata struct{ Name string }
-	if (yaml.Unmarshal(text, &metadata) != nil || metadata.Name != chart.Name) && len(entries) > 0 {
-		return refuse("is no copy of the library chart: its Chart.yaml does not say name: " + chart.Name + "; move it away")
-	}
-	if check {
-		return nil
-	}
-	return filepath.WalkDir(target, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return fileError(name, err)
-		}
-		if d.Type()&fs.ModeSymlink == 0 {
-			return nil
-		}
-		if info, err := os.Stat(name); err == nil && info.IsDir() || name == target {
-			return fmt.Errorf("%s: is a link, and vendor writes to no other folder than the one it is given; remove it, or name the folder that it leads to", name)
-		}
-		return nil
-	})
-}
-
-// libraryFiles lists the files of the library chart.
-func libraryFiles() (list []string) {
-	fs.WalkDir(chart.FS, chart.Name, func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			list = append(list, strings.TrimPrefix(name, chart.Name+"/"))
-		}
-		return err // it is embedded: there is none
-	})
-	return list
-}
-
-// writeAll writes files of the library chart to a copy of it.
-func writeAll(target string, files []string) error {
-	for _, name := range files {
-		text, err := chart.FS.ReadFile(chart.Name + "/" + name)
-		if err != nil {
-			return err
-		}
-		file := filepath.Join(target, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-			return fileError(filepath.Dir(file), err)
-		}
-		if err := writeFile(file, text); err != nil {
-			return fileError(file, err)
-		}
-	}
-	return nil
-}
-
-// writeFile writes a file as [writeBeside] does, with the mode that it has or a new file's.
-func writeFile(file string, text []byte) error {
-	mode := fs.FileMode(0o644)
-	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
-		mode = info.Mode().Perm()
-	}
-	return writeBeside(file, text, func(temp *os.File) error { return temp.Chmod(mode) })
-}
-
-// removeAll removes files from a copy of the library chart, and the folders that are empty then.
-func removeAll(target string, files []string) error {
-	for _, name := range files {
-		file := filepath.Join(target, filepath.FromSlash(name))
-		if err := os.Remove(file); err != nil {
-			return fileError(file, err)
-		}
-		for dir := filepath.Dir(file); dir != target; dir = filepath.Dir(dir) {
-			if os.Remove(dir) != nil {
-				break // it is not empty
-			}
-		}
-	}
-	return nil
 }

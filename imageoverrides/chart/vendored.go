@@ -33,10 +33,14 @@ type Copy struct {
 	Changed []string // the files that are other ones, by their paths in the copy and in order
 	Missing []string // those that it does not have
 	Extra   []string // those that it has beyond
+	Absent  bool     // there is none, where one was asked for; see [Compare]
 }
 
 // String returns the copy in one line: dir: what differs. Of many files it names the first ten.
 func (c Copy) String() string {
+	if c.Absent {
+		return quote.Plain(c.Dir) + ": is missing"
+	}
 	var parts []string
 	if c.Version != Version {
 		parts = append(parts, fmt.Sprintf("version %s instead of %s", version(c.Version), Version))

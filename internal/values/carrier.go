@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package values
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/cozystack/image-overrides/imageoverrides"
-	"github.com/cozystack/image-overrides/internal/manifest/document"
+	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/node"
 	"github.com/cozystack/image-overrides/internal/quote"
 )
 
@@ -31,32 +31,32 @@ type carrier struct {
 }
 
 // where returns the table of a carrier, or what it is in, and its whole path.
-func (c carrier) where() (*yaml.Node, string) {
-	for _, k := range []keys{chartKeys, secretKeys} {
-		if table := k.in(c.value); table != nil {
-			return table, c.path + "." + k.path()
+func (in *reader) where(c carrier) (*yaml.Node, string) {
+	for _, h := range []Home{Chart, Secret} {
+		if table := in.table(h, c.value); table != nil {
+			return table, c.path + "." + h.Path()
 		}
 	}
 	return c.value, c.path
 }
 
 // areManifests reports whether all documents are manifests. Values may have a field kind too.
-func areManifests(roots []*yaml.Node) bool {
+func (in *reader) areManifests() bool {
 	known := []string{"ConfigMap", "HelmRelease", "List", "Package", "Secret"}
-	return !slices.ContainsFunc(roots, func(root *yaml.Node) bool {
-		kind := scalar(root, "kind")
-		return kind == "" || !slices.Contains(known, kind) && child(root, "apiVersion") == nil
+	return !slices.ContainsFunc(in.Roots, func(root *yaml.Node) bool {
+		kind := node.Scalar(root, "kind")
+		return kind == "" || !slices.Contains(known, kind) && in.Child(root, "apiVersion") == nil
 	})
 }
 
-// manifests reads the table of the one place in manifests that has one.
-func (src source) manifests(text *document.Text) (source, error) {
-	all := objects(text.Roots)
+// manifests finds the one place in manifests that has a table.
+func (in *reader) manifests(p Place) (Place, *Fault) {
+	all := in.Objects(in.Roots)
 	var with, without []carrier
 	for _, o := range all {
-		carriers, err := src.carriers(text, o)
-		if err != nil {
-			return source{}, err
+		carriers, fault := in.carriers(o)
+		if fault != nil {
+			return p, fault
 		}
 		for _, c := range carriers {
 			if c.table {
@@ -68,121 +68,122 @@ func (src source) manifests(text *document.Text) (source, error) {
 	}
 	switch {
 	case len(with) > 1:
-		first, firstPath := with[0].where()
-		second, secondPath := with[1].where()
-		return source{}, src.two(text, first, firstPath, second, secondPath)
+		first, firstPath := in.where(with[0])
+		second, secondPath := in.where(with[1])
+		return p, in.two(first, firstPath, second, secondPath)
 	case len(with) == 1:
-		return src.carried(text, with[0])
+		return in.carried(p, with[0])
 	case len(all) != 1:
-		return source{}, faults{fmt.Sprintf("%s: none of %d manifests holds a table%s; %s", src.file, len(all), told(text, nearIn(text.Roots)), expected)}
+		return p, absent(fmt.Sprintf("none of %d manifests holds a table%s; %s", len(all), in.told(in.nearIn(in.Roots)), Expected))
 	}
 	// What there may have been meant for one.
-	kind := scalar(all[0].node, "kind")
+	kind := node.Scalar(all[0].Node, "kind")
 	texts := slices.DeleteFunc(slices.Clone(without), func(c carrier) bool {
 		return c.key != valuesFile && (c.key == "" || kind == "Secret" || len(without) > 1)
 	})
 	switch {
 	case len(texts) == 1:
-		return src.carried(text, texts[0]) // which says what is wrong with the text
+		return in.carried(p, texts[0]) // which says what is wrong with the text
 	case kind == "Secret":
-		_, err := imageoverrides.ParseSecret(nil)
-		return source{}, src.faults(err)
+		return p, &Fault{Rule: InSecret, Reason: NoKey}
 	case len(without) > 0 && without[0].key == "":
 		var maps []*yaml.Node
 		for _, c := range without {
 			maps = append(maps, c.value)
 		}
-		src.path = chartKeys.path()
-		return source{}, faults{fmt.Sprintf("%s: a manifest of kind %s holds no table: %s", src.file, kind, src.absent(text, nearIn(maps)))}
+		return p, absent(fmt.Sprintf("a manifest of kind %s holds no table: %s", kind, in.noTable(Chart, in.nearIn(maps))))
 	}
-	return source{}, faults{fmt.Sprintf("%s: a manifest of kind %s holds no table%s; %s", src.file, quote.Plain(kind), told(text, nearIn(text.Roots)), expected)}
+	return p, absent(fmt.Sprintf("a manifest of kind %s holds no table%s; %s", quote.Plain(kind), in.told(in.nearIn(in.Roots)), Expected))
 }
 
-// carried reads the table of a carrier.
-func (src source) carried(text *document.Text, c carrier) (source, error) {
+// carried finds the table of a carrier.
+func (in *reader) carried(p Place, c carrier) (Place, *Fault) {
+	var fault *Fault
 	if c.key != "" {
-		src.key, src.secret = c.key, c.kind == "Secret" && c.key == valuesFile
-		return src.values(c.text)
+		p.Key, p.Text = c.key, c.text
+	} else if p.Text, fault = in.alone(c.value); fault != nil {
+		return p, fault
 	}
-	values, fault := src.alone(text, c.value)
+	p.At = ""
+	values, fault := read(p.Text)
 	if fault != nil {
-		return source{}, fault
+		return p, fault
 	}
-	src.at = c.path
-	return src.values(values)
+	if c.key == "" {
+		p.At = c.path
+	}
+	return values.values(p, c.kind == "Secret" && c.key == valuesFile)
 }
 
 // carriers returns the places of an object that have values.
-func (src source) carriers(text *document.Text, o object) ([]carrier, error) {
-	switch kind := scalar(o.node, "kind"); kind {
+func (in *reader) carriers(o node.Object) ([]carrier, *Fault) {
+	switch kind := node.Scalar(o.Node, "kind"); kind {
 	case "HelmRelease":
-		return src.maps(text, kind, o.node, o.trail, "spec", "values")
+		return in.maps(kind, o.Node, o.Trail, "spec", "values")
 	case "Package":
-		return src.maps(text, kind, o.node, o.trail, "spec", "components", "*", "values")
+		return in.maps(kind, o.Node, o.Trail, "spec", "components", "*", "values")
 	case "Secret", "ConfigMap":
-		return src.texts(kind, o)
+		return in.texts(kind, o)
 	}
 	return nil, nil
 }
 
 // maps returns the maps under keys of n, which is at t; the key * is each. A key that is there twice is an error: the last
 // one counts, and somebody wrote the other.
-func (src source) maps(text *document.Text, kind string, n *yaml.Node, t *trail, way ...string) ([]carrier, error) {
+func (in *reader) maps(kind string, n *yaml.Node, t *node.Trail, way ...string) ([]carrier, *Fault) {
 	switch {
 	case n == nil || n.Kind != yaml.MappingNode:
 		return nil, nil
 	case len(way) == 0:
 		c := carrier{kind: kind, path: t.String(), value: n}
-		c.table = chartKeys.in(n) != nil || secretKeys.in(n) != nil
+		c.table = in.table(Chart, n) != nil || in.table(Secret, n) != nil
 		return []carrier{c}, nil
 	}
 	var list []carrier
 	first := make(map[string]*yaml.Node)
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := behind(n.Content[i])
+		key := node.Behind(n.Content[i])
 		if key.Value != way[0] && way[0] != "*" {
 			continue
 		}
 		if before := first[key.Value]; before != nil {
-			return nil, src.twice(text, t.under(key.Value).String(), before, key)
+			return nil, in.twice(t.Under(key.Value).String(), before, key)
 		}
 		first[key.Value] = key
-		below, err := src.maps(text, kind, behind(n.Content[i+1]), t.under(key.Value), way[1:]...)
-		if err != nil {
-			return nil, err
+		below, fault := in.maps(kind, node.Behind(n.Content[i+1]), t.Under(key.Value), way[1:]...)
+		if fault != nil {
+			return nil, fault
 		}
 		list = append(list, below...)
 	}
-	if value := child(n, way[0]); len(first) == 0 && value != nil { // by way of a merge key
-		return src.maps(text, kind, value, t.under(way[0]), way[1:]...)
+	if value := in.Child(n, way[0]); len(first) == 0 && value != nil { // by way of a merge key
+		return in.maps(kind, value, t.Under(way[0]), way[1:]...)
 	}
 	return list, nil
 }
 
 // twice is the fault of a key that a map has twice.
-func (src source) twice(text *document.Text, path string, first, second *yaml.Node) faults {
-	lines := document.NewLines(text.Bytes)
-	at, _ := text.Offset(first)
-	line, column := lines.Position(at)
-	at, _ = text.Offset(second)
-	return faults{fmt.Sprintf("%s: %s is set twice, first in line %d, column %d", src.place(lines.Position(at)), path, line, column)}
+func (in *reader) twice(path string, first, second *yaml.Node) *Fault {
+	line, column := in.position(first)
+	at, _ := in.Offset(second)
+	return in.fault(Twice, at, fmt.Sprintf("%s is set twice, first in line %d, column %d", path, line, column))
 }
 
 // texts returns the texts of a Secret or a ConfigMap. As in a cluster, stringData counts more than data.
-func (src source) texts(kind string, o object) ([]carrier, error) {
+func (in *reader) texts(kind string, o node.Object) ([]carrier, *Fault) {
 	var list []carrier
 	places := make(map[string]int) // of the keys in the list
 	for _, field := range []string{"data", "stringData"} {
-		values := child(o.node, field)
+		values := in.Child(o.Node, field)
 		switch {
-		case isNull(values) || kind == "ConfigMap" && field == "stringData":
+		case node.IsNull(values) || kind == "ConfigMap" && field == "stringData":
 			continue
 		case values.Kind != yaml.MappingNode:
-			return nil, faults{fmt.Sprintf("%s: %s of the %s must be a map", src.file, field, kind)}
+			return nil, &Fault{Rule: InSecret, Reason: fmt.Sprintf("%s of the %s must be a map", field, kind)}
 		}
 		for i := 0; i+1 < len(values.Content); i += 2 {
-			c := carrier{kind: kind, key: behind(values.Content[i]).Value, value: behind(values.Content[i+1])}
-			c.path = o.trail.under(field).under(c.key).String()
+			c := carrier{kind: kind, key: node.Behind(values.Content[i]).Value, value: node.Behind(values.Content[i+1])}
+			c.path = o.Trail.Under(field).Under(c.key).String()
 			var problem string
 			switch {
 			case c.value.Kind != yaml.ScalarNode || c.value.ShortTag() != "!!str":
@@ -197,7 +198,7 @@ func (src source) texts(kind string, o object) ([]carrier, error) {
 				c.text = []byte(c.value.Value)
 			}
 			if problem != "" && kind == "Secret" && c.key == valuesFile {
-				return nil, faults{fmt.Sprintf("%s: %s of the Secret: %s %s", src.file, field, c.key, problem)}
+				return nil, &Fault{Rule: InSecret, Reason: fmt.Sprintf("%s of the Secret: %s %s", field, c.key, problem)}
 			}
 			c.table = problem == "" && c.textHasTable()
 			if at, ok := places[c.key]; ok {
@@ -214,40 +215,39 @@ func (src source) texts(kind string, o object) ([]carrier, error) {
 // textHasTable reports whether a text is values with a table. Where it is the platform's, an empty
 // table has no key.
 func (c carrier) textHasTable() bool {
-	if !bytes.Contains(c.text, []byte(chartKeys.inner)) && !bytes.Contains(c.text, []byte(secretKeys.outer)) {
+	if !bytes.Contains(c.text, []byte(Chart.Inner)) && !bytes.Contains(c.text, []byte(Secret.Outer)) {
 		return false
 	}
 	parsed, err := document.Parse(c.text)
 	if err != nil || len(parsed.Roots) == 0 {
 		return false
 	}
-	root := parsed.Roots[0]
-	return chartKeys.in(root) != nil || secretKeys.in(root) != nil || c.key == valuesFile && child(root, secretKeys.outer) != nil
+	in, root := reader{Text: parsed}, parsed.Roots[0]
+	return in.table(Chart, root) != nil || in.table(Secret, root) != nil || c.key == valuesFile && in.Child(root, Secret.Outer) != nil
 }
 
 // alone returns the text without all but a map: what is before it is blank, so that lines and
 // columns stay what they are, and what is behind it is gone.
-func (src source) alone(text *document.Text, n *yaml.Node) ([]byte, error) {
+func (in *reader) alone(n *yaml.Node) ([]byte, *Fault) {
 	if alias := strange(n); alias != nil {
-		at, _ := text.Offset(alias)
-		line, column := document.NewLines(text.Bytes).Position(at)
-		return nil, faults{fmt.Sprintf("%s: alias %s stands for what is not in the values; write it out", src.place(line, column), quote.Plain("*"+alias.Value))}
+		at, _ := in.Offset(alias)
+		return nil, in.fault(Outside, at, fmt.Sprintf("alias %s stands for what is not in the values; write it out", quote.Plain("*"+alias.Value)))
 	}
-	start, _ := text.Offset(n)
-	end := len(text.Bytes)
-	if _, e, ok := flow(text, n); ok {
+	start, _ := in.Offset(n)
+	end := len(in.Bytes)
+	if _, e, ok := node.Flow(in.Text, n); ok {
 		end = e
-	} else if next := following(text.Roots, n); next != nil {
-		end = lineStart(text, next)
+	} else if next := following(in.Roots, n); next != nil {
+		end = node.LineStart(in.Text, next)
 	}
 	var alone []byte
-	for _, r := range string(text.Bytes[:start]) {
+	for _, r := range string(in.Bytes[:start]) {
 		if !strings.ContainsRune("\n\r\u0085\u2028\u2029\uFEFF", r) {
 			r = ' '
 		}
 		alone = append(alone, string(r)...)
 	}
-	body := text.Bytes[start:end]
+	body := in.Bytes[start:end]
 	for _, mark := range []string{"\n---", "\n..."} { // which no value has at the start of a line
 		if at := bytes.Index(body, []byte(mark)); at >= 0 {
 			body = body[:at+1]

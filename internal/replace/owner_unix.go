@@ -2,7 +2,7 @@
 
 //go:build unix
 
-package main
+package replace
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ func own(f *os.File, like fs.FileInfo) error {
 	}
 	if got, is := info.Sys().(*syscall.Stat_t); ok && is && (got.Uid != want.Uid || got.Gid != want.Gid) {
 		if err := f.Chown(int(want.Uid), int(want.Gid)); err != nil {
-			return fmt.Errorf("the new file cannot have owner %d and group %d: %w; rewrite it to standard output", want.Uid, want.Gid, reason(err))
+			return fmt.Errorf("the new file cannot have owner %d and group %d: %w; rewrite it to standard output", want.Uid, want.Gid, Reason(err))
 		}
 	}
 	return nil

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package values
 
 import (
 	"fmt"
@@ -9,41 +9,41 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/cozystack/image-overrides/internal/manifest/document"
+	"github.com/cozystack/image-overrides/internal/node"
 	"github.com/cozystack/image-overrides/internal/quote"
 )
 
 // A miss is a key that may have been meant for one of those on the way to the table.
 type miss struct {
 	key   *yaml.Node
-	trail *trail // where it is the place that is wrong
+	trail *node.Trail // where it is the place that is wrong
 	note  string
 }
 
 // near returns the near misses of values, in their order. Where the values are those that the platform chart hands
 // on, only keys that are nearly the table's count, for there is nothing wrong with a table that is missing.
-func near(values *yaml.Node, handedOn bool) []miss {
+func near(values *yaml.Node, handedOn bool, f *node.Finder) []miss {
 	var found []miss
-	var walk func(n *yaml.Node, t *trail)
-	walk = func(n *yaml.Node, t *trail) {
+	var walk func(n *yaml.Node, t *node.Trail)
+	walk = func(n *yaml.Node, t *node.Trail) {
 		for i, c := range n.Content {
 			if n.Kind == yaml.SequenceNode {
-				walk(c, t.at(i))
+				walk(c, t.At(i))
 				continue
 			}
 			if i%2 == 1 || c.Kind != yaml.ScalarNode {
 				continue
 			}
-			value, at := n.Content[i+1], t.under(c.Value)
+			value, at := n.Content[i+1], t.Under(c.Value)
 			switch {
-			case c.Value == chartKeys.inner || c.Value == secretKeys.inner: // but in the wrong place
+			case c.Value == Chart.Inner || c.Value == Secret.Inner: // but in the wrong place
 				found = append(found, miss{c, at, ""})
-			case isNear(c.Value, chartKeys.inner, 3), strings.Contains(letters(c.Value), "imageoverride"):
+			case isNear(c.Value, Chart.Inner, 3), strings.Contains(letters(c.Value), "imageoverride"):
 				found = append(found, miss{c, nil, ""})
 			case handedOn:
-			case t == nil && c.Value != chartKeys.outer && (isNear(c.Value, chartKeys.outer, 2) || letters(c.Value) == "registry"):
+			case t == nil && c.Value != Chart.Outer && (isNear(c.Value, Chart.Outer, 2) || letters(c.Value) == "registry"):
 				found = append(found, miss{c, nil, ""})
-			case entries(value):
+			case entries(value, f):
 				found = append(found, miss{c, at, " with entries"})
 			}
 			walk(value, at)
@@ -52,33 +52,31 @@ func near(values *yaml.Node, handedOn bool) []miss {
 	if values != nil {
 		walk(values, nil)
 	}
-	if key, _ := mapKey(values, chartKeys.outer); len(found) == 0 && !handedOn && key != nil {
-		found = append(found, miss{key, nil, " without " + chartKeys.inner})
+	if key, _ := node.Last(values, Chart.Outer); len(found) == 0 && !handedOn && key != nil {
+		found = append(found, miss{key, nil, " without " + Chart.Inner})
 	}
 	return found
 }
 
 // nearIn returns the near misses of several values.
-func nearIn(values []*yaml.Node) []miss {
+func (in *reader) nearIn(values []*yaml.Node) []miss {
 	var found []miss
 	for _, v := range values {
-		found = append(found, near(v, false)...)
+		found = append(found, near(v, false, &in.Finder)...)
 	}
 	return found
 }
 
 // told tells near misses, behind a semicolon.
-func told(text *document.Text, found []miss) string {
+func (in *reader) told(found []miss) string {
 	const most = 5
-	lines := document.NewLines(text.Bytes)
 	var b strings.Builder
 	for i, m := range found {
 		if i == most {
 			fmt.Fprintf(&b, ", and %d more", len(found)-most)
 			break
 		}
-		at, _ := text.Offset(m.key)
-		line, _ := lines.Position(at)
+		line, _ := in.position(m.key)
 		name := m.key.Value
 		if m.trail != nil {
 			name = m.trail.String()
@@ -133,18 +131,10 @@ func distance(a, b string) int {
 }
 
 // entries reports whether a value is a list that starts like a table.
-func entries(n *yaml.Node) bool {
+func entries(n *yaml.Node, f *node.Finder) bool {
 	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
 		return false
 	}
 	entry := n.Content[0]
-	return scalar(entry, "name") != "" && (child(entry, "newName") != nil || child(entry, "newTag") != nil || child(entry, "digest") != nil)
-}
-
-// mapKey is last, where n may be nil.
-func mapKey(n *yaml.Node, name string) (key, value *yaml.Node) {
-	if n == nil {
-		return nil, nil
-	}
-	return last(n, name)
+	return node.Scalar(entry, "name") != "" && (f.Child(entry, "newName") != nil || f.Child(entry, "newTag") != nil || f.Child(entry, "digest") != nil)
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package refuse finds what must not be edited in a document of manifests: a chart's template that nobody rendered, and
+// what SOPS has signed.
+package refuse
 
 import (
 	"bytes"
@@ -9,18 +11,28 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/cozystack/image-overrides/internal/manifest/document"
+	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/node"
 )
 
-// notRendered is said of a chart's template.
-const notRendered = "a template; render it first (helm template)"
+// NotRendered is said of a chart's template.
+const NotRendered = "a template; render it first (helm template)"
 
-// mayHaveAction matches every text in which parsedAction finds something.
+// Template finds an action of a template in a text of manifests that parses: one of [Action], or else one of those that are wrong
+// within quotes too.
+func Template(text *document.Text, f *node.Finder) (offset int, found bool) {
+	if offset, found = Action(text); found {
+		return offset, true
+	}
+	return quotedAction(text, f)
+}
+
+// mayHaveAction matches every text in which Action finds something.
 var mayHaveAction = regexp.MustCompile(`(?m)(?:^|[-:,?\[{])[ \t]*\{\{`)
 
-// parsedAction finds the first action of a template in a text that parses all the same: {{ .Values.image }} is a map in a
+// Action finds the first action of a template in a text that parses all the same: {{ .Values.image }} is a map in a
 // map, which no manifest and no values have. Within quotes and in blocks of text an action is text.
-func parsedAction(text *document.Text) (offset int, found bool) {
+func Action(text *document.Text) (offset int, found bool) {
 	if !mayHaveAction.Match(text.Bytes) {
 		return 0, false
 	}
@@ -48,7 +60,7 @@ var helmAction = regexp.MustCompile(`\{\{(?:[^}]*[\s(])?-?(?:\$?\.(?:Values|Char
 
 // quotedAction finds the first action in a text of manifests where an action is wrong also within quotes: in the name
 // of an object, and, of a chart's template, in the image of a container. Values are for Helm to render.
-func quotedAction(text *document.Text) (offset int, found bool) {
+func quotedAction(text *document.Text, f *node.Finder) (offset int, found bool) {
 	if !bytes.Contains(text.Bytes, []byte("{{")) {
 		return 0, false
 	}
@@ -72,14 +84,14 @@ func quotedAction(text *document.Text) (offset int, found bool) {
 			}
 		}
 	}
-	for _, o := range objects(text.Roots) {
+	for _, o := range f.Objects(text.Roots) {
 		for _, key := range []string{"name", "namespace"} {
-			if n := child(child(o.node, "metadata"), key); n != nil && n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "{{") {
+			if n := f.Child(f.Child(o.Node, "metadata"), key); n != nil && n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "{{") {
 				first(n)
 			}
 		}
-		if kind := scalar(o.node, "kind"); kind != "HelmRelease" && kind != "Package" {
-			walk(o.node, false)
+		if kind := node.Scalar(o.Node, "kind"); kind != "HelmRelease" && kind != "Package" {
+			walk(o.Node, false)
 		}
 	}
 	return offset, found
@@ -94,9 +106,9 @@ var (
 	blockStart = regexp.MustCompile(lineHead + `(?:[!&]\S*[ \t]+)*([|>])[-+0-9]*[ \t]*(?:#.*)?\r?$`)
 )
 
-// action finds the first action of a template in a text that does not parse. It is told by its place in the
+// Unparsed finds the first action of a template in a text that does not parse. It is told by its place in the
 // line; blocks of text are passed over.
-func action(text []byte) (offset int, found bool) {
+func Unparsed(text []byte) (offset int, found bool) {
 	block := -1 // the column of what has the block of text that we are in
 	for at := 0; at < len(text); {
 		line := text[at:]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package replace writes files so that nobody ever sees half of one.
+package replace
 
 import (
 	"errors"
@@ -10,12 +11,12 @@ import (
 	"path/filepath"
 )
 
-// replace gives a file new content, through a temporary file beside it and a rename, so that
+// File gives a file new content, through a temporary file beside it and a rename, so that
 // nobody sees half of it. The file keeps its owner, its group and its mode; where the new one cannot
 // be given them, that is an error. Other hard links keep the old content, and access lists and
 // extended attributes are lost. A symbolic link stays, and the file that it leads to is replaced. After an
 // error the file is as it was.
-func replace(file string, content []byte) (err error) {
+func File(file string, content []byte) (err error) {
 	file, err = filepath.EvalSymlinks(file)
 	if err != nil {
 		return err
@@ -29,12 +30,12 @@ func replace(file string, content []byte) (err error) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return writeBeside(file, content, func(temp *os.File) error { return liken(temp, info) })
+	return Beside(file, content, func(temp *os.File) error { return liken(temp, info) })
 }
 
-// writeBeside writes a file through another one beside it and a rename, so that there is never half of it. dress gives
+// Beside writes a file through another one beside it and a rename, so that there is never half of it. dress gives
 // the other one its mode. After an error what was there before is there still.
-func writeBeside(file string, content []byte, dress func(temp *os.File) error) (err error) {
+func Beside(file string, content []byte, dress func(temp *os.File) error) (err error) {
 	temp, err := os.CreateTemp(filepath.Dir(file), ".imageoverrides-*")
 	if err != nil {
 		return err
@@ -69,7 +70,7 @@ func liken(f *os.File, like fs.FileInfo) error {
 		return err
 	}
 	if err := f.Chmod(like.Mode() & modeBits); err != nil {
-		return fmt.Errorf("the new file cannot have mode %v: %w", like.Mode(), reason(err))
+		return fmt.Errorf("the new file cannot have mode %v: %w", like.Mode(), Reason(err))
 	}
 	switch info, err := f.Stat(); {
 	case err != nil:
@@ -78,4 +79,15 @@ func liken(f *os.File, like fs.FileInfo) error {
 		return fmt.Errorf("the new file cannot have mode %v; rewrite it to standard output", like.Mode())
 	}
 	return nil
+}
+
+// Reason is an error without the name of a file and what was done to it.
+func Reason(err error) error {
+	switch e := err.(type) {
+	case *fs.PathError:
+		return e.Err
+	case *os.LinkError:
+		return e.Err
+	}
+	return err
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package release
 
 import (
 	"bytes"
@@ -11,11 +11,12 @@ import (
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/cozystack/image-overrides/internal/manifest/document"
+	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/node"
 )
 
 // lines is the edit that puts lines at the start of a line, or at the end of the text.
-func (r *release) lines(at, indent int, text string) edit {
+func (r *Release) lines(at, indent int, text string) edit {
 	margin := strings.Repeat(" ", indent)
 	lines := strings.SplitAfter(text, "\n")
 	for i, line := range lines {
@@ -24,10 +25,10 @@ func (r *release) lines(at, indent int, text string) edit {
 		}
 	}
 	text = strings.Join(lines, "")
-	if at > 0 && r.text.Bytes[at-1] != '\n' { // the text ends without a line break, and still does
+	if at > 0 && r.bytes()[at-1] != '\n' { // the text ends without a line break, and still does
 		text = "\n" + strings.TrimRight(text, "\n")
 	}
-	if first := bytes.IndexByte(r.text.Bytes, '\n'); first > 0 && r.text.Bytes[first-1] == '\r' {
+	if r.text.crlf {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}
 	return edit{at, at, text}
@@ -36,8 +37,8 @@ func (r *release) lines(at, indent int, text string) edit {
 // linesEnd returns where the lines of a block style value end, which is at end or before. Blank lines and
 // comments behind them belong to what follows, comments only where they are indented by less
 // than indent: no text in a value can be.
-func (r *release) linesEnd(n *yaml.Node, end, indent int) int {
-	text := r.text.Bytes
+func (r *Release) linesEnd(n *yaml.Node, end, indent int) int {
+	text := r.bytes()
 	blank := endsBlank(n)
 	for end > 0 {
 		start := bytes.LastIndexByte(text[:end-1], '\n') + 1
@@ -65,50 +66,10 @@ func endsBlank(n *yaml.Node) bool {
 }
 
 // indent returns how far a key is indented, where only spaces are before it in its line.
-func (r *release) indent(key *yaml.Node) (int, bool) {
-	at, ok := r.text.Offset(key)
-	start := lineStart(r.text, key)
-	return at - start, ok && strings.Trim(string(r.text.Bytes[start:at]), " ") == ""
-}
-
-// flow finds a list in brackets or a map in braces. ok is false for another node.
-func flow(t *document.Text, n *yaml.Node) (start, end int, ok bool) {
-	text := t.Bytes
-	start, ok = t.Offset(n)
-	if !ok || start == len(text) || text[start] != '[' && text[start] != '{' {
-		return 0, 0, false
-	}
-	depth := 0
-	before := byte('[') // the last byte that was no white space
-	for i := start; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case c == '[' || c == '{':
-			depth++
-		case c == ']' || c == '}':
-			if depth--; depth == 0 {
-				return start, i + 1, true
-			}
-		case c == '#' && strings.IndexByte(" \t\r\n", text[i-1]) >= 0:
-			for i+1 < len(text) && text[i+1] != '\n' {
-				i++
-			}
-			continue
-		case (c == '"' || c == '\'') && strings.IndexByte("[{,:?", before) >= 0:
-			for i++; i < len(text) && text[i] != c; i++ { // a quote within '' opens another
-				if text[i] == '\\' && c == '"' {
-					i++
-				}
-			}
-			if c == '\'' {
-				c = ':' // so that it can
-			}
-		}
-		if strings.IndexByte(" \t\r\n", c) < 0 {
-			before = c
-		}
-	}
-	return 0, 0, false
+func (r *Release) indent(key *yaml.Node) (int, bool) {
+	at, ok := r.parsed().Offset(key)
+	start := node.LineStart(r.parsed(), key)
+	return at - start, ok && strings.Trim(string(r.bytes()[start:at]), " ") == ""
 }
 
 // blockText writes a list of post-renderers as YAML in block style.
@@ -154,4 +115,13 @@ func flowText(v any) string {
 		panic(err) // its fields are strings
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// sorted writes a value of the Flux API as JSON with its keys in order.
+func sorted(v any) string {
+	var value any
+	if err := json.Unmarshal([]byte(flowText(v)), &value); err != nil {
+		panic(err) // JSON of our own
+	}
+	return flowText(value)
 }

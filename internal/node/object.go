@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/cozystack/image-overrides/internal/quote"
+)
+
+// A Name names an object of Kubernetes, with the fields of imageoverrides.Object.
+type Name struct {
+	APIVersion, Kind, Namespace, Name string
+}
+
+// NameOf returns the name of an object.
+func (f *Finder) NameOf(n *yaml.Node) Name {
+	metadata := f.Child(n, "metadata")
+	return Name{Scalar(n, "apiVersion"), Scalar(n, "kind"), Scalar(metadata, "namespace"), Scalar(metadata, "name")}
+}
+
+// A Trail is the way from a document to one of its values, the value's own step last. Nil is the
+// document itself.
+type Trail struct {
+	up   *Trail
+	key  string
+	item int // of a list, or -1
+}
+
+// Under returns the trail one key further, and At that one item further.
+func (t *Trail) Under(key string) *Trail { return &Trail{t, key, -1} }
+func (t *Trail) At(i int) *Trail         { return &Trail{t, "", i} }
+
+// String writes a trail as people write it: spec.values.registries, and odd keys quoted. Of a long one the middle is left out.
+func (t *Trail) String() string {
+	const most = 2 << 10 // bytes of each end
+	var steps []*Trail
+	for ; t != nil; t = t.up {
+		steps = append(steps, t)
+	}
+	slices.Reverse(steps)
+	var b strings.Builder
+	for len(steps) > 0 && b.Len() < most {
+		b.WriteString(steps[0].text(b.Len() > 0))
+		steps = steps[1:]
+	}
+	end, size := len(steps), 0
+	for end > 0 && size < most {
+		end--
+		size += len(steps[end].text(true))
+	}
+	if end > 0 {
+		b.WriteString("…")
+	}
+	for _, s := range steps[end:] {
+		b.WriteString(s.text(true))
+	}
+	return b.String()
+}
+
+// text is one step, behind others or not.
+func (t *Trail) text(behind bool) string {
+	switch {
+	case t.item >= 0:
+		return fmt.Sprintf("[%d]", t.item)
+	case t.key == "" || strings.ContainsAny(t.key, `.[]"`) || quote.Plain(t.key) != t.key:
+		return fmt.Sprintf("[%s]", quote.Value(t.key))
+	case behind:
+		return "." + t.key
+	}
+	return t.key
+}
+
+// An Object is one of the objects of a text: a document, or an item of a list of objects.
+type Object struct {
+	Node     *yaml.Node
+	Trail    *Trail // from its document
+	Document int    // which one, from 0
+}
+
+// Objects returns the objects of documents, in their order. What aliases and merge keys stand for is there once,
+// where it is written.
+func (f *Finder) Objects(roots []*yaml.Node) []Object {
+	var found []Object
+	seen := make(map[*yaml.Node]bool) // lists of items, which aliases and merge keys may stand for
+	var visit func(n *yaml.Node, t *Trail, document int)
+	visit = func(n *yaml.Node, t *Trail, document int) {
+		items := f.Child(n, "items")
+		if items == nil || items.Kind != yaml.SequenceNode || !strings.HasSuffix(Scalar(n, "kind"), "List") {
+			found = append(found, Object{n, t, document})
+			return
+		}
+		if seen[items] {
+			return
+		}
+		seen[items] = true
+		for i, item := range items.Content {
+			if item.Kind != yaml.AliasNode {
+				visit(item, t.Under("items").At(i), document)
+			}
+		}
+	}
+	for i, root := range roots {
+		visit(root, nil, i)
+	}
+	return found
+}
