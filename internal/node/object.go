@@ -4,8 +4,8 @@ package node
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -29,37 +29,47 @@ type Trail struct {
 	up   *Trail
 	key  string
 	item int // of a list, or -1
+
+	// Its text, once somebody has asked, without what is cut out between head and tail.
+	known, cut bool
+	head, tail string
 }
 
 // Under returns the trail one key further, and At that one item further.
-func (t *Trail) Under(key string) *Trail { return &Trail{t, key, -1} }
-func (t *Trail) At(i int) *Trail         { return &Trail{t, "", i} }
+func (t *Trail) Under(key string) *Trail { return &Trail{up: t, key: key, item: -1} }
+func (t *Trail) At(i int) *Trail         { return &Trail{up: t, item: i} }
 
 // String writes a trail as people write it: spec.values.registries, and odd keys quoted. Of a long one the middle is left out.
 func (t *Trail) String() string {
-	const most = 2 << 10 // bytes of each end
-	var steps []*Trail
-	for ; t != nil; t = t.up {
-		steps = append(steps, t)
+	switch head, tail, cut := t.ends(); {
+	case cut:
+		return head + "…" + tail
+	default:
+		return head + tail
 	}
-	slices.Reverse(steps)
-	var b strings.Builder
-	for len(steps) > 0 && b.Len() < most {
-		b.WriteString(steps[0].text(b.Len() > 0))
-		steps = steps[1:]
+}
+
+// ends returns the text of a trail, each end of it not much longer than most bytes.
+func (t *Trail) ends() (head, tail string, cut bool) {
+	const most = 2 << 10
+	if t == nil {
+		return "", "", false
 	}
-	end, size := len(steps), 0
-	for end > 0 && size < most {
-		end--
-		size += len(steps[end].text(true))
+	if !t.known {
+		t.known = true
+		t.head, t.tail, t.cut = t.up.ends()
+		step := t.text(t.head != "")
+		if t.tail == "" && len(t.head) < most {
+			t.head += step
+		} else if t.tail += step; len(t.tail) > 2*most { // seldom, so that little is copied
+			at := len(t.tail) - most
+			for at < len(t.tail) && !utf8.RuneStart(t.tail[at]) {
+				at++
+			}
+			t.tail, t.cut = t.tail[at:], true
+		}
 	}
-	if end > 0 {
-		b.WriteString("…")
-	}
-	for _, s := range steps[end:] {
-		b.WriteString(s.text(true))
-	}
-	return b.String()
+	return t.head, t.tail, t.cut
 }
 
 // text is one step, behind others or not.
