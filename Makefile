@@ -6,16 +6,17 @@ DRAWS ?= 500
 # How long make fuzz stays with each target.
 FUZZTIME ?= 1m
 # What make mutants changes: the packages, how many mutants of each, and the seed that draws them.
-PACKAGES ?= ./reference ./internal/quote ./internal/manifest ./internal/manifest/document ./internal/manifest/paths ./postrender ./imageoverrides ./imageoverrides/chart \
+PACKAGES ?= ./reference ./internal/quote ./internal/manifest ./internal/manifest/document ./internal/manifest/paths ./internal/node ./internal/refuse \
+	./internal/release ./internal/values ./postrender ./imageoverrides ./imageoverrides/chart \
 	./examples/imageoverrides ./examples/operator/overrides
 N ?= 50
 SEED ?= 1
 
 # The packages with laws take the number of draws as a flag, which the others do not know.
 LAWS = $(sort $(filter-out $(CHEAP),$(shell go list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "pgregory.net/rapid"}}{{$$p}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "pgregory.net/rapid"}}{{$$p}} {{end}}{{end}}' ./...)))
-CHEAP := $(addprefix github.com/cozystack/image-overrides/,internal/manifest postrender)
+CHEAP := $(addprefix github.com/cozystack/image-overrides/,internal/manifest)
 FUZZ := imageoverrides/FuzzParse imageoverrides/FuzzParseSecret imageoverrides/FuzzRewrite \
-	imageoverrides/FuzzRewriteAsKustomize internal/manifest/FuzzScan examples/imageoverrides/FuzzMerge \
+	imageoverrides/FuzzRewriteAsKustomize internal/manifest/FuzzScan postrender/FuzzRewrite \
 	reference/FuzzParse reference/FuzzSplit
 
 # The modules beside the root one.

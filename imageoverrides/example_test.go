@@ -306,3 +306,22 @@ func Example_story() {
 	// renderers: 2 carries the table: true
 	// registry.example.org/prometheus:v3.5.0
 }
+
+func ExampleFind() {
+	found, err := imageoverrides.Find([]byte(`
+kind: Package
+spec:
+  components:
+    platform:
+      values:
+        registries:
+          imageOverrides:
+          - {name: nginx, newTag: "1.27"}
+`))
+	fmt.Println(found.Path, found.Table.Len(), err)
+	_, err = imageoverrides.Find([]byte("registries: {imageoverrides: []}\n"))
+	fmt.Println(err)
+	// Output:
+	// spec.components.platform.values.registries.imageOverrides 1 <nil>
+	// there is no registries.imageOverrides here; line 1 has "imageoverrides"; [] is how an empty table is written
+}

@@ -8,7 +8,8 @@
 //
 // and controllers, which write a release only if it changed, [Ensure]. Who writes the whole spec of
 // a release, and knows itself what own post-renderers it should have, needs [Compose], and who
-// takes over from code that wrote tables without a marker [Adopt], once.
+// takes over from code that wrote tables without a marker [Adopt], once. Releases that are files or a
+// stream of manifests are merged by [Rewrite], which keeps all other bytes.
 //
 // # Rules
 //
@@ -62,7 +63,7 @@
 //
 // # Non-goals
 //
-// The package reads no Secret and writes no release.
+// The package reads no Secret, and neither reads nor writes a cluster.
 //
 // # Compatibility
 //

@@ -5,6 +5,8 @@ package postrender_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"strings"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	"github.com/fluxcd/pkg/apis/kustomize"
@@ -145,4 +147,84 @@ func ExampleHash() {
 	// Output:
 	// 270f07e77861 true
 	// false
+}
+
+func ExampleRewrite() {
+	const manifests = `# Storage.
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: csi, namespace: storage}
+spec:
+  chartRef: {kind: OCIRepository, name: csi}   # by the platform
+
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: csi, namespace: storage}
+spec:
+  values: {replicas: 2}
+`
+	table, err := imageoverrides.New(imageoverrides.Override{Name: "registry.k8s.io/pause", NewTag: "3.10"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	result, err := postrender.Rewrite(os.Stdout, strings.NewReader(manifests), table)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("---")
+	for _, r := range result.Releases {
+		fmt.Printf("line %d: %s\n", r.Line, r)
+	}
+	// Output:
+	// # Storage.
+	// apiVersion: helm.toolkit.fluxcd.io/v2
+	// kind: HelmRelease
+	// metadata: {name: csi, namespace: storage}
+	// spec:
+	//   chartRef: {kind: OCIRepository, name: csi}   # by the platform
+	//   postRenderers:
+	//   - kustomize:
+	//       images:
+	//       - name: image-overrides.invalid/table
+	//         newTag: b2ddc34e3209
+	//       - name: registry.k8s.io/pause
+	//         newTag: "3.10"
+	//
+	// ---
+	// apiVersion: helm.toolkit.fluxcd.io/v2
+	// kind: HelmRelease
+	// metadata: {name: csi, namespace: storage}
+	// spec:
+	//   values: {replicas: 2}
+	// ---
+	// line 2: HelmRelease storage/csi: table b2ddc34e3209 added
+	// line 9: HelmRelease storage/csi: left alone: a patch of another release, for it names no chart (spec.chart or spec.chartRef)
+}
+
+func ExampleRewriter() {
+	// One release after the other, for a stream of any length, in which a document may have 1 MB.
+	table, err := imageoverrides.New(imageoverrides.Override{Name: "registry.k8s.io/pause", NewTag: "3.10"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	found := func(r postrender.Release) error {
+		if r.Outcome == postrender.Inside {
+			return fmt.Errorf("line %d: %s", r.Line, r)
+		}
+		return nil
+	}
+	const manifests = `kind: ResourceSet
+metadata: {name: tenants}
+spec:
+  resources:
+  - {apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, metadata: {name: etcd}}
+`
+	_, err = postrender.Rewriter{Limit: 1 << 20, Found: found}.Rewrite(&strings.Builder{}, strings.NewReader(manifests), table)
+	fmt.Println(err)
+	// Output:
+	// line 5: a HelmRelease inside ResourceSet tenants at spec.resources[0]: not reached
 }
