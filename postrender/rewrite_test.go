@@ -324,3 +324,24 @@ func FuzzRewrite(f *testing.F) {
 		}
 	})
 }
+
+// Three streams: documents of releases, others, and a List of releases in one document.
+func BenchmarkRewrite(b *testing.B) {
+	item := "- " + strings.TrimRight(strings.ReplaceAll(plain+"  values:\n"+strings.Repeat("    key: value\n    list: [a, b]\n    c:\n", 10), "\n", "\n  "), " ")
+	for name, text := range map[string]string{
+		"releases": strings.Repeat(plain+"---\n", 1000),
+		"others":   strings.Repeat("kind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - image: a\n---\n", 1000),
+		"List":     "kind: List\nitems:\n" + strings.Repeat(item, 500),
+	} {
+		b.Run(name, func(b *testing.B) {
+			table := pause(b)
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Rewrite(io.Discard, strings.NewReader(text), table); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
