@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/manifest/document"
 	"github.com/cozystack/image-overrides/internal/node"
 	"github.com/cozystack/image-overrides/internal/refuse"
 )
@@ -21,77 +21,111 @@ import (
 //   - a document that would change and that SOPS has signed ([RuleSigned]), unless its mac_only_encrypted is true, or an item of
 //     a list of objects that has a signature of its own.
 //
-// An unknown and an empty table refuse nothing. All else is as with Rewrite. changed is called for each change, in their order, as soon as its
-// document is passed on, and Changes and Edits of the result stay nil then; an error of it ends the work and is returned. It may be
-// nil.
-func RewriteSource(dst io.Writer, src io.Reader, t Table, changed func(Change) error) (Result, error) {
+// An unknown and an empty table refuse nothing. All else is as with Rewrite, but that a document which has to be looked
+// through for these, with {{ in it or with changes and the word sops, may have two million values, keys among them.
+func RewriteSource(dst io.Writer, src io.Reader, t Table) (Result, error) {
+	return Rewriter{}.RewriteSource(dst, src, t)
+}
+
+// RewriteSource does the work of the function [RewriteSource].
+func (o Rewriter) RewriteSource(dst io.Writer, src io.Reader, t Table) (Result, error) {
 	var total Result
 	if err := t.tooLarge(); err != nil {
 		return total, err
 	}
+	limit := o.Limit
+	if limit == 0 {
+		limit = MaxDocument
+	}
 	var text bytes.Buffer
-	for pieces := document.NewSplitter(src, MaxDocument, nil); ; {
+	for pieces := document.NewSplitter(src, limit, nil); ; {
 		p, err := pieces.Next()
 		switch {
 		case err == io.EOF:
 			return total, nil
 		case err == document.ErrLimit:
-			return total, faults{textFault(RuleTooLong, pieces.Line(), 1, fmt.Sprintf("a document of more than %d bytes", MaxDocument))}.err()
+			return total, faults{textFault(RuleTooLong, pieces.Line(), 1, fmt.Sprintf("a document of more than %d bytes", limit))}.err()
 		case err != nil:
 			return total, err
 		}
 		text.Reset()
-		result, err := Rewrite(&text, bytes.NewReader(p.Bytes), t)
+		result, err := Rewriter{Limit: limit}.Rewrite(&text, bytes.NewReader(p.Bytes), t)
 		if err := refused(p, t, result, err); err != nil {
 			return total, err
+		}
+		move(&result, p, total.Documents)
+		if o.Changed == nil {
+			total.Changes = append(total.Changes, result.Changes...)
+			total.Edits = append(total.Edits, result.Edits...)
+		} else if len(result.Changes) > 0 {
+			if err := o.Changed(result.Changes, result.Edits); err != nil {
+				return total, err
+			}
 		}
 		if _, err := dst.Write(text.Bytes()); err != nil {
 			return total, err
 		}
 		total.Documents += result.Documents
 		total.Bytes += result.Bytes
-		for _, c := range result.Changes {
-			c.Line += p.Line - 1
-			c.Offset += p.Offset
-			c.Document += total.Documents - result.Documents
-			if changed == nil {
-				total.Changes = append(total.Changes, c)
-			} else if err := changed(c); err != nil {
-				return total, err
-			}
-		}
-		for _, e := range result.Edits {
-			if e.Offset += p.Offset; changed == nil {
-				total.Edits = append(total.Edits, e)
-			}
-		}
 	}
+}
+
+// move gives the changes and edits of a piece the places that they have in the stream, behind that many documents.
+func move(result *Result, p document.Piece, documents int) {
+	for i := range result.Changes {
+		c := &result.Changes[i]
+		c.Line, c.Column = moved(c.Line, c.Column, p)
+		c.Offset += p.Offset
+		c.Document += documents
+	}
+	for i := range result.Edits {
+		result.Edits[i].Offset += p.Offset
+	}
+}
+
+// moved gives a line and a column of a piece as those of the stream.
+func moved(line, column int, p document.Piece) (int, int) {
+	if line == 1 {
+		column += p.Column - 1
+	}
+	return p.Line - 1 + line, column
 }
 
 // refused returns why RewriteSource refuses a piece that Rewrite has read with that result.
 func refused(p document.Piece, t Table, result Result, err error) error {
 	body := p.Bytes[p.Body:]
 	fault := func(rule Rule, offset int, reason string) *Error {
-		line, column := document.NewLines(p.Bytes).Position(p.Body + offset)
-		return textFault(rule, p.Line-1+line, column, reason)
+		line, column := p.Position(p.Body + offset)
+		return textFault(rule, line, column, reason)
 	}
 	var e *Error
 	switch {
 	case errors.As(err, &e):
-		moved := *e
-		moved.Line += p.Line - 1
+		there := *e
+		there.Line, there.Column = moved(e.Line, e.Column, p)
 		if at, ok := refuse.Unparsed(body); ok && t.Len() > 0 {
-			if f := fault(RuleTemplate, at, refuse.NotRendered); f.Line < moved.Line || f.Line == moved.Line && f.Column <= moved.Column {
+			if f := fault(RuleTemplate, at, refuse.NotRendered); f.Line < there.Line || f.Line == there.Line && f.Column <= there.Column {
 				return faults{f}.err()
 			}
 		}
-		return faults{&moved}.err()
+		return faults{&there}.err()
 	case err != nil:
 		return err
 	case t.Len() == 0:
 		return nil
-	case !bytes.Contains(body, []byte("{{")) && (len(result.Changes) == 0 || !bytes.Contains(body, []byte(refuse.SOPS))):
+	}
+	action, signature := bytes.Index(body, []byte("{{")), -1
+	if len(result.Changes) > 0 {
+		signature = bytes.Index(body, []byte(refuse.SOPS))
+	}
+	switch {
+	case action < 0 && signature < 0:
 		return nil
+	case !refuse.Large(body):
+	case action >= 0:
+		return faults{fault(RuleTooLong, action, refuse.TooManyValues+"what may be a template")}.err()
+	default:
+		return faults{fault(RuleTooLong, signature, refuse.TooManyValues+"what may be a signature of SOPS")}.err()
 	}
 	text, err := document.Parse(body)
 	if err != nil { // Rewrite has other ways to read it

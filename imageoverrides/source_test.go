@@ -49,7 +49,7 @@ func TestRewriteSource(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, err := RewriteSource(&got, iotest.OneByteReader(strings.NewReader(text)), table, nil)
+		result, err := RewriteSource(&got, iotest.OneByteReader(strings.NewReader(text)), table)
 		if err != nil || got.String() != want.String() {
 			t.Fatalf("%v\n%s", err, &got)
 		}
@@ -65,7 +65,7 @@ func TestRewriteSource(t *testing.T) {
 		}
 		got.Reset()
 		var told []Change
-		result, err = RewriteSource(&got, strings.NewReader(before+b.text), table, func(c Change) error { told = append(told, c); return nil })
+		result, err = Rewriter{Changed: func(c []Change, _ []Edit) error { told = append(told, c...); return nil }}.RewriteSource(&got, strings.NewReader(before+b.text), table)
 		wrote := strings.TrimSuffix(want.String(), "---\n")
 		if got.String() != wrote || result.Changes != nil || result.Edits != nil {
 			t.Fatalf("written: %q, want %q", &got, wrote)
@@ -87,17 +87,17 @@ func TestRewriteSource(t *testing.T) {
 		// An unknown and an empty table refuse nothing, and copy.
 		for _, table := range []Table{{}, known(nil, source{})} {
 			got.Reset()
-			if _, err := RewriteSource(&got, strings.NewReader(before+b.text), table, nil); err != nil || got.String() != before+b.text {
+			if _, err := RewriteSource(&got, strings.NewReader(before+b.text), table); err != nil || got.String() != before+b.text {
 				t.Fatalf("%v, %q", err, &got)
 			}
 		}
 	})
 
 	failed := errors.New("failed")
-	if _, err := RewriteSource(io.Discard, iotest.ErrReader(failed), table, nil); err != failed {
+	if _, err := RewriteSource(io.Discard, iotest.ErrReader(failed), table); err != failed {
 		t.Error(err)
 	}
-	if _, err := RewriteSource(io.Discard, strings.NewReader(pod), table, func(Change) error { return failed }); err != failed {
+	if _, err := (Rewriter{Changed: func([]Change, []Edit) error { return failed }}).RewriteSource(io.Discard, strings.NewReader(pod), table); err != failed {
 		t.Error(err)
 	}
 }

@@ -205,15 +205,17 @@ spec:
 }
 
 func ExampleRewriter() {
-	// One release after the other, for a stream of any length, in which a document may have 1 MB.
+	// One document after the other, for a stream of any length, in which each may have 1 MB.
 	table, err := imageoverrides.New(imageoverrides.Override{Name: "registry.k8s.io/pause", NewTag: "3.10"})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	found := func(r postrender.Release) error {
-		if r.Outcome == postrender.Inside {
-			return fmt.Errorf("line %d: %s", r.Line, r)
+	found := func(releases []postrender.Release) error {
+		for _, r := range releases {
+			if r.Outcome == postrender.Inside {
+				return fmt.Errorf("line %d: %s", r.Line, r)
+			}
 		}
 		return nil
 	}

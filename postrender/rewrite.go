@@ -12,7 +12,7 @@ import (
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
-	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/manifest/document"
 	"github.com/cozystack/image-overrides/internal/refuse"
 	"github.com/cozystack/image-overrides/internal/release"
 )
@@ -23,14 +23,16 @@ import (
 // that is in step with the table ([Carries]) keeps every byte. With an unknown table all bytes are copied, nothing is parsed,
 // and no release is told.
 //
-// src holds YAML or JSON documents, any number of them. Rewrite reads and writes one at a time, and holds one in memory; one
-// with a HelmRelease, or in rare notations, is parsed, which takes about a hundred times its size. Releases are
-// those of every v2 version of helm.toolkit.fluxcd.io, also as items of a list object (a kind that ends in List), and not
+// src holds YAML or JSON documents, any number of them; JSON values in a row are documents too. Rewrite reads and writes one at a
+// time, and holds one in memory. One in which the word HelmRelease stands, or {{, is parsed, and held twice as a tree; it may have
+// two million values, keys among them. The result has all releases, for those who do not take them one by one with a [Rewriter]. Releases
+// are those of every v2 version of helm.toolkit.fluxcd.io, also as items of a list object (a kind that ends in List), and not
 // patches of releases. What else looks like one is told, and stays as it is; see [Outcome]. Empty input gives an empty result.
 //
 // An [*Error] ends the work. The documents before it were written, and nothing of it or after it. It comes for
 //
-//   - text that is neither YAML nor JSON, and a document of more than [imageoverrides.MaxDocument] bytes;
+//   - text that is neither YAML nor JSON, a document of more than [imageoverrides.MaxDocument] bytes, and one of too many
+//     values that has to be parsed; the error says why it has to be;
 //   - a template that nobody rendered: an action where a value stands, or in the name of an object;
 //   - a release that would change and that SOPS has signed, unless its mac_only_encrypted is true;
 //   - a release whose spec.postRenderers is no list of post-renderers, or whose table has fields that v2 does not know;
@@ -44,11 +46,14 @@ func Rewrite(dst io.Writer, src io.Reader, t imageoverrides.Table) (Result, erro
 
 // A Rewriter is Rewrite with options. Its zero value is [Rewrite].
 type Rewriter struct {
-	Limit int // how long a document may be, in bytes, its separator line included; 0: imageoverrides.MaxDocument
+	// Limit is how long a document may be, in bytes, the separator line in front of it included. 0 is
+	// imageoverrides.MaxDocument, and a negative one 0.
+	Limit int
 
-	// Found is called for each release, in the order of Result.Releases, which stays nil then, so that memory does not follow their
-	// number: once its document is done and passed on, which is before dst has all of it. An error ends the work and is returned.
-	Found func(Release) error
+	// Found, where it is set, is called with the releases of each document that has any, in the order of Result.Releases and before
+	// the document is written; it may not keep the list. The result has none of them then, so that it does not grow with src. An error ends
+	// the work as one of dst does, and is returned as it is; the document is not written.
+	Found func([]Release) error
 }
 
 // Rewrite is the function [Rewrite].
@@ -74,7 +79,6 @@ type rewriter struct {
 
 	// The piece of the stream that is being read.
 	piece document.Piece
-	lines *document.Lines
 	found []Release
 }
 
@@ -92,11 +96,15 @@ func (r *rewriter) stream(src io.Reader) error {
 			return err
 		}
 		r.found = r.found[:0]
-		r.lines = document.NewLines(r.piece.Bytes)
 		body := r.piece.Bytes[r.piece.Body:]
 		text, documents, err := r.document(body)
 		if err != nil {
 			return err
+		}
+		if len(r.found) > 0 && r.Found != nil {
+			if err := r.Found(r.found); err != nil {
+				return err
+			}
 		}
 		if _, err := r.dst.Write(r.piece.Bytes[:r.piece.Body]); err != nil {
 			return err
@@ -104,16 +112,14 @@ func (r *rewriter) stream(src io.Reader) error {
 		if _, err := r.dst.Write(text); err != nil {
 			return err
 		}
-		r.result.Documents += documents
-		r.result.Bytes += int64(len(r.piece.Bytes))
-		if err := r.tell(); err != nil {
-			return err
-		}
+		r.add(documents)
 	}
 }
 
-// tell tells the releases of a piece that was passed on.
-func (r *rewriter) tell() error {
+// add adds a piece to the result.
+func (r *rewriter) add(documents int) {
+	r.result.Documents += documents
+	r.result.Bytes += int64(len(r.piece.Bytes))
 	for _, f := range r.found {
 		switch {
 		case f.Outcome.Changed():
@@ -125,13 +131,10 @@ func (r *rewriter) tell() error {
 		default:
 			r.result.Unreached++
 		}
-		if r.Found == nil {
-			r.result.Releases = append(r.result.Releases, f)
-		} else if err := r.Found(f); err != nil {
-			return err
-		}
 	}
-	return nil
+	if r.Found == nil {
+		r.result.Releases = append(r.result.Releases, r.found...)
+	}
 }
 
 // document returns the text of a piece with the table in its releases, and how many documents it holds.
@@ -139,8 +142,15 @@ func (r *rewriter) document(body []byte) (text []byte, documents int, err error)
 	switch {
 	case document.Blank(r.piece.Bytes):
 		return body, 0, nil
-	case !r.table.Known() || r.skipper.Skip(body):
+	case !r.table.Known():
 		return body, 1, nil
+	}
+	if documents, ok := r.skipper.Skip(r.piece); ok {
+		return body, documents, nil
+	}
+	if refuse.Large(body) {
+		at, what := release.Why(body)
+		return nil, 0, r.fault(imageoverrides.RuleTooLong, at, refuse.TooManyValues+what)
 	}
 	parsed, err := document.Parse(body)
 	if err != nil {
@@ -228,8 +238,7 @@ func outcome(existing, merged []helmv2.PostRenderer) Outcome {
 // at gives a release its place, which is an offset in the body of the piece.
 func (r *rewriter) at(f Release, offset int) Release {
 	offset += r.piece.Body
-	f.Line, f.Column = r.lines.Position(offset)
-	f.Line += r.piece.Line - 1
+	f.Line, f.Column = r.piece.Position(offset)
 	f.Offset = r.piece.Offset + int64(offset)
 	f.Document += r.result.Documents
 	return f

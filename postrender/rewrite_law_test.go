@@ -421,7 +421,7 @@ func TestRewriteStreams(t *testing.T) {
 		} {
 			var told []Release
 			var out bytes.Buffer
-			result, err := Rewriter{Found: func(r Release) error { told = append(told, r); return nil }}.Rewrite(&out, src, table)
+			result, err := Rewriter{Found: func(r []Release) error { told = append(told, r...); return nil }}.Rewrite(&out, src, table)
 			if err != nil || out.String() != want {
 				t.Fatalf("%s: %v\n%q\nwant\n%q", name, err, &out, want)
 			}

@@ -226,8 +226,13 @@ func TestRewriteStreamErrors(t *testing.T) {
 	}
 	out.Reset()
 	n := 0
-	result, err = Rewriter{Found: func(Release) error { n++; return failed }}.Rewrite(&out, strings.NewReader(text), pause(t))
-	if err != failed || n != 1 || out.String() != plain+listed || result.Documents != 1 || result.Releases != nil {
+	result, err = Rewriter{Found: func(r []Release) error {
+		if n += len(r); r[0].Line > 1 {
+			return failed
+		}
+		return nil
+	}}.Rewrite(&out, strings.NewReader(text), pause(t))
+	if err != failed || n != 2 || out.String() != plain+listed || result.Documents != 1 || result.Changed != 1 || result.Releases != nil {
 		t.Errorf("caller: %v after %d, %+v, %q", err, n, result, &out)
 	}
 }

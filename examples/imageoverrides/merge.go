@@ -109,9 +109,11 @@ func (s streams) mergeTo(total *postrender.Result, out *output, file string, t i
 	if err := out.join(in); err != nil {
 		return err
 	}
-	found := func(r postrender.Release) error {
-		if r.Outcome != postrender.Kept {
-			say(s.stderr, named(file)+position(r.Line, r.Column)+": "+r.String())
+	found := func(releases []postrender.Release) error {
+		for _, r := range releases {
+			if r.Outcome != postrender.Kept {
+				say(s.stderr, named(file)+position(r.Line, r.Column)+": "+r.String())
+			}
 		}
 		return nil
 	}

@@ -151,11 +151,14 @@ func (s streams) rewriteFile(total *rewritten, file string, t imageoverrides.Tab
 
 // stream rewrites manifests, and tells each image that changes.
 func (r *rewritten) stream(dst io.Writer, src io.Reader, file string, t imageoverrides.Table, tell func(line string)) error {
-	result, err := imageoverrides.RewriteSource(dst, src, t, func(c imageoverrides.Change) error {
-		r.images++
-		tell(fmt.Sprintf("%s%s: %s %s: %s -> %s", file, position(c.Line, c.Column), c.Object, c.Path, shownImage(c.Old), shownImage(c.New)))
+	changed := func(changes []imageoverrides.Change, _ []imageoverrides.Edit) error {
+		r.images += len(changes)
+		for _, c := range changes {
+			tell(fmt.Sprintf("%s%s: %s %s: %s -> %s", file, position(c.Line, c.Column), c.Object, c.Path, shownImage(c.Old), shownImage(c.New)))
+		}
 		return nil
-	})
+	}
+	result, err := imageoverrides.Rewriter{Changed: changed}.RewriteSource(dst, src, t)
 	r.documents += result.Documents
 	if found := imageoverrides.Faults(err); found != nil {
 		return fmt.Errorf("%s%s: %s", file, position(found[0].Line, found[0].Column), found[0].Reason())

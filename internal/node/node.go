@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/manifest/document"
 )
 
 // Behind returns what an alias stands for, and any other node, or nil, as it is.

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
 
-	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/manifest/document"
 )
 
 // childPlainly is Child without a memory, but for the maps on its way.
