@@ -22,7 +22,7 @@ import (
 //     a list of objects that has a signature of its own.
 //
 // An unknown and an empty table refuse nothing. All else is as with Rewrite, but that a document which has to be looked
-// through for these, with {{ in it or with changes and the word sops, may have two million values, keys among them.
+// through for these, with {{ in it or with changes and the word sops, may have one and a half million values, keys among them.
 func RewriteSource(dst io.Writer, src io.Reader, t Table) (Result, error) {
 	return Rewriter{}.RewriteSource(dst, src, t)
 }

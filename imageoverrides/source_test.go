@@ -93,6 +93,21 @@ func TestRewriteSource(t *testing.T) {
 		}
 	})
 
+	// A document that is too large to be looked through is refused, and one that need not be is not.
+	many := "x: [" + strings.Repeat("a,", 750_000) + "a]\n"
+	const large = "a document of more than 1500000 values, which a YAML parser has to read, because of "
+	for text, want := range map[string]string{
+		pod + many:                   "",
+		"a: sops\n" + many:           "",
+		many + pod + "b: sops\n":     "line 7, column 4: " + large + "what may be a signature of SOPS",
+		"kind: A\nb: 'c{{'\n" + many: "line 2, column 6: " + large + "what may be a template",
+	} {
+		_, err := RewriteSource(io.Discard, strings.NewReader(text), table)
+		if got := Faults(err); want == "" && err != nil || want != "" && (len(got) != 1 || err.Error() != want || got[0].Rule != RuleTooLong) {
+			t.Errorf("%.20q: %v", text, err)
+		}
+	}
+
 	failed := errors.New("failed")
 	if _, err := RewriteSource(io.Discard, iotest.ErrReader(failed), table); err != failed {
 		t.Error(err)

@@ -25,7 +25,7 @@ import (
 //
 // src holds YAML or JSON documents, any number of them; JSON values in a row are documents too. Rewrite reads and writes one at a
 // time, and holds one in memory. One in which the word HelmRelease stands, or {{, is parsed, and held twice as a tree; it may have
-// two million values, keys among them. The result has all releases, for those who do not take them one by one with a [Rewriter]. Releases
+// one and a half million values, keys among them. The result has all releases, for those who do not take them one by one with a [Rewriter]. Releases
 // are those of every v2 version of helm.toolkit.fluxcd.io, also as items of a list object (a kind that ends in List), and not
 // patches of releases. What else looks like one is told, and stays as it is; see [Outcome]. Empty input gives an empty result.
 //

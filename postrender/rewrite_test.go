@@ -278,6 +278,36 @@ func TestRewriterLimit(t *testing.T) {
 	}
 }
 
+// A document of too many values is refused at what makes it necessary to parse it, and passed on where nothing does.
+func TestRewriteLarge(t *testing.T) {
+	const n = 1_500_000
+	many := "x: [" + strings.Repeat("a,", n/2) + "a]\n"
+	const reason = "a document of more than 1500000 values, which a YAML parser has to read, because of "
+	for _, c := range []struct {
+		text, why    string
+		line, column int
+	}{
+		{many, "", 0, 0},
+		{many + "kind: HelmRelease\n", "a HelmRelease", 6, 7},
+		{"a: '{{ x }}'\n" + many, "what may be a template", 5, 5},
+		{"a: \"\\u0041\"\n" + many, "an escape", 5, 5},
+		{"? a\n: b\n" + strings.Repeat("y: &x b\n", 600_000) + many, "a notation that manifests seldom have", 5, 1},
+	} {
+		var out bytes.Buffer
+		result, err := Rewrite(&out, strings.NewReader(service+"---\n"+c.text), pause(t))
+		if c.why == "" {
+			if err != nil || result.Documents != 2 || out.String() != service+"---\n"+c.text {
+				t.Errorf("%v, %+v", err, result)
+			}
+			continue
+		}
+		var e *Error
+		if !errors.As(err, &e) || e.Rule != imageoverrides.RuleTooLong || e.Line != c.line || e.Column != c.column || e.Reason() != reason+c.why || out.String() != service {
+			t.Errorf("%.20q: %v", c.text, err)
+		}
+	}
+}
+
 // Items that aliases write out cost a bounded time.
 func TestRewriteAliases(t *testing.T) {
 	const n = 1000
