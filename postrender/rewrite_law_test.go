@@ -365,6 +365,10 @@ func TestRewriteLaws(t *testing.T) {
 			t.Fatalf("releases: %s\n%s", diff, after)
 		}
 
+		if strings.Contains(text, "\r\n") && strings.Count(after, "\n") != strings.Count(after, "\r\n") {
+			t.Fatalf("line breaks of another sort\n%q", after)
+		}
+
 		again, second := rewritten(t, after, table)
 		if again != after || second.Changed != 0 || second.Kept != len(s.releases) {
 			t.Fatalf("the second time: %+v\n%s\nwas\n%s", second, again, after)
