@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -82,6 +83,22 @@ func load(dir string) (*loaded, error) {
 	return p, nil
 }
 
+// only leaves mutants to the files of these names alone, or to all where there are none. A name that no file has is an error.
+func (p *loaded) only(names []string) error {
+	if names == nil {
+		return nil
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(p.files, func(s *source) bool { return filepath.Base(s.name) == name }) {
+			return fmt.Errorf("%s has no file %q that is compiled", p.dir, name)
+		}
+	}
+	for _, s := range p.files {
+		s.kept = !slices.Contains(names, filepath.Base(s.name))
+	}
+	return nil
+}
+
 // check types the package, with another file in place of one of its own.
 func (p *loaded) check(instead *source, file *ast.File) (*types.Package, *types.Info, error) {
 	var files []*ast.File
@@ -116,6 +133,9 @@ func (p *loaded) mutants(seed uint64, yield func(mutant) bool) error {
 	}
 	var all [][]mutant
 	for _, s := range p.files {
+		if s.kept {
+			continue
+		}
 		for _, edits := range places(s, p.fset, pkg, info) {
 			var ways []mutant
 			for _, e := range edits {

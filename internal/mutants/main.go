@@ -4,6 +4,7 @@
 // constant, a statement, a result, runs the tests that guard the package, and counts what they did not notice:
 //
 //	go run ./internal/mutants -n 50 -seed 1 ./reference ./postrender
+//	go run ./internal/mutants -files parse.go,input.go ./imageoverrides
 //
 // The tree is not touched: a mutant stands in an overlay. One that does not compile does not count, one that runs into the
 // time limit counts as noticed. Every mutant that no test noticed is printed, for a person to judge: it is a hole in the
@@ -31,7 +32,7 @@ import (
 )
 
 func main() {
-	r := run{out: os.Stdout, log: os.Stderr}
+	r := run{guards: guards, out: os.Stdout, log: os.Stderr}
 	flag.IntVar(&r.n, "n", 50, "how many mutants of each package")
 	flag.Uint64Var(&r.seed, "seed", 1, "draws the mutants, and the inputs of laws")
 	flag.IntVar(&r.few, "few", 300, "how many draws each law gets at first")
@@ -39,6 +40,10 @@ func main() {
 	flag.IntVar(&r.parallel, "parallel", 2, "how many mutants at once")
 	flag.IntVar(&r.least, "least", 95, "how many in 100 the tests must notice")
 	flag.DurationVar(&r.timeout, "timeout", 5*time.Minute, "how long one package's tests may take")
+	flag.Func("files", "the `names` of the files to change, with commas between (default all)", func(names string) error {
+		r.files = strings.Split(names, ",")
+		return nil
+	})
 	flag.BoolVar(&r.verbose, "v", false, "print also what was noticed")
 	flag.Parse()
 	enough, err := r.all(flag.Args())
@@ -56,6 +61,8 @@ type run struct {
 	n, few, many, parallel, least int
 	seed                          uint64
 	timeout                       time.Duration
+	files                         []string // those to change; nil for all
+	guards                        map[string][]guard
 	verbose                       bool
 	out, log                      io.Writer
 }
@@ -115,7 +122,10 @@ func (r *run) measure(root, dir string) (count, error) {
 	if err != nil {
 		return c, err
 	}
-	guards, err := guardsOf(root, whole)
+	if err := p.only(r.files); err != nil {
+		return c, err
+	}
+	guards, err := r.guardsOf(root, whole)
 	if err != nil {
 		return c, err
 	}

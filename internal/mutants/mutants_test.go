@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"go/ast"
 	"io"
 	"os"
 	"path/filepath"
@@ -149,6 +150,74 @@ limit/limit.go:16: survived
 	after, err := os.ReadFile("testdata/module/limit/limit.go")
 	if err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the tree was touched: %v", err)
+	}
+}
+
+// TestOtherModule: a guard in another module, which has this one by a replace directive, sees the mutant. What it skips it does
+// not see.
+func TestOtherModule(t *testing.T) {
+	root, err := filepath.Abs("testdata/module")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var twice mutant
+	if err := example(t).mutants(1, func(m mutant) bool {
+		if _, before, _ := m.change(); before == "return n * 2" {
+			twice = m
+		}
+		return true
+	}); err != nil || twice.source == nil {
+		t.Fatal("no mutant of Twice", err)
+	}
+	for _, test := range []struct {
+		guards []guard
+		want   outcome
+	}{
+		{nil, passed},
+		{[]guard{{dir: "../other"}}, failed},
+		{[]guard{{dir: "limit"}, {dir: "../other", run: "Tw"}}, failed},
+		{[]guard{{dir: "limit"}, {dir: "../other", run: "Other"}}, passed},
+		{[]guard{{dir: "../other", skip: "Twice"}}, passed},
+	} {
+		r := run{seed: 1, few: 10, many: 20, timeout: time.Minute, guards: map[string][]guard{"limit": test.guards}}
+		guards, err := r.guardsOf(root, filepath.Join(root, "limit"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := r.try(guards, twice); err != nil || got != test.want {
+			t.Errorf("%+v: %v, %v, want %v", test.guards, got, err, test.want)
+		}
+	}
+}
+
+// TestFiles: mutants are of the files that were named, which the package has.
+func TestFiles(t *testing.T) {
+	for _, test := range []struct {
+		names []string
+		draws bool
+		err   string
+	}{
+		{nil, true, ""},
+		{[]string{"limit.go"}, true, ""},
+		{[]string{"other.go", "limit.go"}, true, ""},
+		{[]string{"other.go"}, false, ""},
+		{[]string{"limit.go", "limit_test.go"}, false, `has no file "limit_test.go" that is compiled`},
+		{[]string{""}, false, `has no file "" that is compiled`},
+	} {
+		p := example(t)
+		p.files = append(p.files, &source{name: filepath.Join(p.dir, "other.go"), text: "package limit\n", file: &ast.File{Name: ast.NewIdent("limit")}})
+		err := p.only(test.names)
+		if err == nil && test.err != "" || err != nil && err.Error() != p.dir+" "+test.err {
+			t.Errorf("%q: %v, want %q", test.names, err, test.err)
+			continue
+		}
+		if err != nil {
+			continue
+		}
+		drawn := 0
+		if err := p.mutants(1, func(m mutant) bool { drawn++; return filepath.Base(m.name) == "limit.go" }); err != nil || drawn > 0 != test.draws {
+			t.Errorf("%q: %d mutants, %v", test.names, drawn, err)
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ type source struct {
 	name string // the whole path
 	text string
 	file *ast.File
+	kept bool // it has no mutants
 }
 
 // mutator collects what can be changed in a file, one list of edits for each place.
