@@ -100,9 +100,9 @@ func (m *machine) call(name string, args []value, at place) value {
 			}
 			return truth{c}
 		}
-	case "kindIs", "typeIs", "kindOf", "typeOf":
+	case "kindIs", "typeIs":
 		if n == 2 {
-			return m.kindIs(args[0], args[1])
+			return m.lift(args[0], func(kind value) value { return m.kindIs(name, kind, args[1]) })
 		}
 
 	case "list", "tuple":
@@ -147,6 +147,11 @@ func (m *machine) call(name string, args []value, at place) value {
 			}
 			m.set(d, key, args[i+1])
 		}
+		if n%2 == 1 {
+			if key, ok := stringOf(last()); ok {
+				m.set(d, key, constant{of: ""})
+			}
+		}
 		return d
 	case "set":
 		if n == 3 {
@@ -165,7 +170,7 @@ func (m *machine) call(name string, args []value, at place) value {
 		if n == 2 {
 			if d, ok := args[0].(*dict); ok {
 				if key, ok := stringOf(args[1]); ok {
-					m.set(d, key, missing{})
+					m.set(d, key, missing{gone: true})
 				}
 				return d
 			}
@@ -183,16 +188,7 @@ func (m *machine) call(name string, args []value, at place) value {
 		}
 	case "dig":
 		if n > 2 {
-			v := last()
-			for _, a := range args[:n-2] {
-				v = m.element(v, a)
-			}
-			return m.lift(v, func(v value) value {
-				if _, ok := v.(missing); ok {
-					return args[n-2]
-				}
-				return m.choose(m.truth(v), v, args[n-2])
-			})
+			return m.dig(last(), args[:n-2], args[n-2])
 		}
 	case "hasKey":
 		if n == 2 {
@@ -200,18 +196,7 @@ func (m *machine) call(name string, args []value, at place) value {
 			if !ok {
 				break
 			}
-			return m.lift(m.field(args[0], key), func(v value) value {
-				switch v := v.(type) {
-				case missing:
-					return constant{of: false}
-				case *unknown:
-					if v.chart && isTable(v.path) {
-						return constant{of: true}
-					}
-					return m.made("hasKey", args...)
-				}
-				return constant{of: true}
-			})
+			return m.lift(args[0], func(v value) value { return truth{m.has(v, key)} })
 		}
 	case "merge", "mergeOverwrite":
 		if n > 0 {
@@ -295,7 +280,11 @@ func (m *machine) call(name string, args []value, at place) value {
 			}
 			switch v.(type) {
 			case text, truth, constant:
-				return text{m.apply(m.show(v), f)}
+				o := m.apply(m.show(v), f)
+				if name == "trim" && o != nil {
+					o.trim = true
+				}
+				return text{o}
 			case *unknown:
 				o := *m.show(v)
 				if o.text = f(unknownMark); o.text != unknownMark {
@@ -400,8 +389,8 @@ func (m *machine) equal(a, b value) *condition {
 	return m.atom(at)
 }
 
-// kindIs is whether a value has a kind, as far as it is known.
-func (m *machine) kindIs(kind, v value) value {
+// kindIs is whether a value has a kind, or a type, as far as it is known.
+func (m *machine) kindIs(function string, kind, v value) value {
 	return m.lift(v, func(v value) value {
 		name, ok := stringOf(kind)
 		is := ""
@@ -425,9 +414,54 @@ func (m *machine) kindIs(kind, v value) value {
 			}
 		}
 		if !ok || is == "" {
-			return m.made("kindIs", kind, v)
+			return m.made(function, kind, v)
+		}
+		if spelled := types[is]; spelled != "" && function == "typeIs" {
+			is = spelled
 		}
 		return constant{of: name == is}
+	})
+}
+
+// types are the types of values that are not spelled as their kinds.
+var types = map[string]string{"slice": "[]interface {}", "map": "map[string]interface {}", "invalid": "<nil>"}
+
+// has is whether a value has a key.
+func (m *machine) has(v value, key string) *condition {
+	switch v := v.(type) {
+	case *choice:
+		return m.either(v.cond, m.has(v.a, key), m.has(v.b, key))
+	case *dict:
+		has := never
+		if found, ok := v.values[key]; ok {
+			has = m.not(m.missing(found))
+			if m.behind(found) == never {
+				return has
+			}
+		}
+		for _, b := range v.bases {
+			has = m.either(has, always, m.has(b, key))
+		}
+		return has
+	case *unknown:
+		return m.either(m.truth(m.field(v, key)), always, m.atom(atom{id: m.made("hasKey", v, constant{of: key}).id}))
+	case decoded:
+		return m.atom(atom{id: m.made("hasKey", v, constant{of: key}).id})
+	}
+	return never
+}
+
+// dig is what is found by keys in maps, or another value where one has not the key.
+func (m *machine) dig(v value, keys []value, other value) value {
+	if len(keys) == 0 {
+		return v
+	}
+	return m.lift(v, func(v value) value {
+		key, ok := stringOf(keys[0])
+		if !ok {
+			return m.fresh()
+		}
+		return m.choose(m.has(v, key), m.dig(m.field(v, key), keys[1:], other), other)
 	})
 }
 
@@ -543,7 +577,7 @@ func (m *machine) some(d *dict, others bool, names []value) value {
 	if others {
 		c.bases = d.bases
 		for k := range named {
-			c.values[k] = missing{} // in the bases too
+			c.values[k] = missing{gone: true}
 		}
 		return c
 	}

@@ -18,7 +18,7 @@ type machine struct {
 	sites      []place
 	calls      []helperCall
 	included   map[inclusion]*output
-	truths     map[*output]*condition
+	truths     map[writing]*condition
 	ids        map[*output]string
 	failures   []*condition // under which there is no rendering
 	serial     int
@@ -67,7 +67,7 @@ func newMachine(named map[string][]*tree, sub bool, under map[*tree]bool) *machi
 	return &machine{
 		named: named, sub: sub, under: under, steps: maxSteps, guard: &guard{all: always},
 		conditions: make(map[string]*condition), included: make(map[inclusion]*output),
-		truths: make(map[*output]*condition), ids: make(map[*output]string),
+		truths: make(map[writing]*condition), ids: make(map[*output]string),
 	}
 }
 

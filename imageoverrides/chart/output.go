@@ -16,6 +16,7 @@ type output struct {
 	list []*output           // of opSeq; of opBranch both arms; of opLoop and opApply the one that is meant
 	cond *condition          // of opBranch
 	f    func(string) string // of opApply
+	trim bool                // it takes white space away at both ends
 	has  features
 }
 
@@ -229,33 +230,50 @@ func (p *printer) print(b *strings.Builder, o *output) ending {
 }
 
 // truthOf is whether an output is not empty.
-func (m *machine) truthOf(o *output) *condition {
+func (m *machine) truthOf(o *output) *condition { return m.writes(writing{o, false}) }
+
+// A writing is an output, or what trim leaves of it.
+type writing struct {
+	*output
+	trimmed bool
+}
+
+// writes is whether anything is written.
+func (m *machine) writes(w writing) *condition {
+	o := w.output
 	if o == nil {
 		return never
 	}
-	if known, ok := m.truths[o]; ok {
+	if known, ok := m.truths[w]; ok {
 		return known
 	}
+	empty := func(text string) bool { return text == "" || w.trimmed && strings.TrimSpace(text) == "" }
 	truth := always
 	switch o.op {
 	case opSeq:
 		truth = never
 		for _, item := range o.list {
 			if truth.op != opAlways {
-				truth = m.either(truth, always, m.truthOf(item))
+				truth = m.either(truth, always, m.writes(writing{item, w.trimmed}))
 			}
 		}
 	case opBranch:
-		truth = m.either(o.cond, m.truthOf(o.list[0]), m.truthOf(o.list[1]))
-	case opLoop, opApply:
-		truth = m.truthOf(o.list[0])
+		truth = m.either(o.cond, m.writes(writing{o.list[0], w.trimmed}), m.writes(writing{o.list[1], w.trimmed}))
+	case opLoop:
+		truth = m.writes(writing{o.list[0], w.trimmed})
+	case opApply:
+		if empty(o.f("")) {
+			truth = m.writes(writing{o.list[0], w.trimmed || o.trim})
+		}
 	case opText:
 		if o.id != "" {
 			truth = m.atom(atom{id: o.id})
+		} else {
+			truth = m.holds(!empty(o.text))
 		}
 	case opStop:
 		truth = never
 	}
-	m.truths[o] = truth
+	m.truths[w] = truth
 	return truth
 }

@@ -64,7 +64,9 @@ type (
 	}
 
 	// A missing is the value of a key that a map does not have.
-	missing struct{}
+	missing struct {
+		gone bool // it has none behind it either
+	}
 )
 
 type item struct {
@@ -113,8 +115,8 @@ func same(a, b value) bool {
 		b, ok := b.(truth)
 		return ok && a.condition == b.condition
 	case missing:
-		_, ok := b.(missing)
-		return ok
+		b, ok := b.(missing)
+		return ok && a == b
 	case decoded:
 		b, ok := b.(decoded)
 		return ok && a == b
@@ -253,6 +255,17 @@ func (m *machine) missing(v value) *condition {
 	return never
 }
 
+// behind is whether a key's value is one that the maps behind it have, if any does.
+func (m *machine) behind(v value) *condition {
+	switch v := v.(type) {
+	case missing:
+		return m.holds(!v.gone)
+	case *choice:
+		return m.either(v.cond, m.behind(v.a), m.behind(v.b))
+	}
+	return never
+}
+
 // isTable reports whether a path is one on the way to a table.
 func isTable(path []string) bool {
 	for _, table := range [][]string{
@@ -298,7 +311,7 @@ func (m *machine) field(v value, key string) value {
 			if !ok {
 				found = missing{}
 			}
-			if absent := m.missing(found); absent != never && len(v.bases) > 0 {
+			if absent := m.behind(found); absent != never && len(v.bases) > 0 {
 				inner := m.field(v.bases[0], key)
 				if _, ok := inner.(decoded); ok && absent == always {
 					// What set does to it is to be seen in this map too.
@@ -366,7 +379,7 @@ func (m *machine) show(v value) *output {
 	case missing:
 		return nil
 	case *unknown:
-		return &output{op: opText, text: unknownMark, id: v.id}
+		return &output{op: opText, text: unknownMark, id: "(text " + v.id + ")"}
 	}
 	return plain(unknownMark) // a map or list, in the notation of Go
 }
@@ -419,6 +432,8 @@ func (m *machine) yaml(v value, level int) *output {
 			return plain("{}")
 		}
 		return sequence(lines...)
+	case *unknown:
+		return plain(unknownMark) // null is a text too
 	}
 	return m.show(v)
 }
@@ -442,6 +457,9 @@ func (m *machine) entry(key string, v value, level int) *output {
 // scalar is a text as toYaml writes it, which is a block of text where it has line breaks.
 func (m *machine) scalar(o *output) *output {
 	return m.apply(o, func(text string) string {
+		if text == "" {
+			return `""`
+		}
 		if strings.Contains(text, "\n") || strings.IndexByte(text, callMark) >= 0 {
 			return "|-\n  " + indented(2)(text)
 		}
@@ -468,6 +486,8 @@ func (m *machine) json(v value, level int) *output {
 		return branch(v.cond, m.json(v.a, level), m.json(v.b, level))
 	case *list, *dict:
 		return m.apply(m.yaml(v, level), flow)
+	case *unknown:
+		return plain(unknownMark)
 	}
 	return m.show(v)
 }
