@@ -3,21 +3,17 @@
 package chart
 
 import (
-	"bufio"
+	"cmp"
 	"os"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 // truths are the pairs of testdata/truths.txt.
 func truths(t *testing.T) (pairs [][2]string) {
-	text, err := os.ReadFile("testdata/truths.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(strings.NewReader(string(text)))
-	for lines.Scan() {
-		if line := lines.Text(); line != "" && line[0] != '#' {
+	for line := range strings.Lines(read(t, "truths.txt")) {
+		if line = strings.TrimSuffix(line, "\n"); line != "" && line[0] != '#' {
 			a, b, ok := strings.Cut(line, " == ")
 			if !ok {
 				t.Fatalf("no pair: %q", line)
@@ -28,32 +24,29 @@ func truths(t *testing.T) (pairs [][2]string) {
 	return pairs
 }
 
-// truthHelpers are the named templates of testdata/truths.txt.
-const truthHelpers = `
-{{- define "t.empty" }}{{ end }}
-{{- define "t.x" }}x{{ end }}
-{{- define "t.a" }}{{ if .Values.a }}x{{ end }}{{ end }}
-{{- define "t.blank" }} {{ if .Values.a }}x{{ end }}
-{{ end }}
-{{- define "t.loop" }}
-{{ range .Values.l }}x{{ end }}{{ end }}
-{{- define "t.map" }}k: v{{ end }}
-{{- define "t.list" }}- v{{ end }}
-`
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
 
 // TestTruths: Check knows of two conditions that they hold together. With one around a release and the other around its call, it is
 // served; with the one around the release and the call where the other does not hold, it is not. And a call under the
 // condition alone is told, unless that always holds.
 func TestTruths(t *testing.T) {
+	helpers := read(t, "helpers.tpl")
 	for _, pair := range truths(t) {
 		for range 2 {
 			a, b := pair[0], pair[1]
 			served := "kind: {{ if " + a + " }}HelmRelease{{ else }}Pod{{ end }}\nspec:\n{{ if " + b + " }}" + called + "{{ end }}\n"
-			if got := check(t, truthHelpers+served); got != nil {
+			if got := check(t, helpers+served); got != nil {
 				t.Errorf("%s == %s: told %v", a, b, got)
 			}
 			lost := "kind: {{ if " + a + " }}HelmRelease{{ else }}Pod{{ end }}\nspec:\n{{ if " + b + " }}{{ else }}" + called + "{{ end }}\n"
-			if got := check(t, truthHelpers+lost); (got == nil) != (a == "false" || b == "false") || got != nil && got[0].Rule == RuleCondition {
+			if got := check(t, helpers+lost); (got == nil) != (a == "false" || b == "false") || got != nil && got[0].Rule == RuleCondition {
 				t.Errorf("%s == %s: not of the other: told %v", a, b, got)
 			}
 			pair[0], pair[1] = b, a
@@ -66,11 +59,39 @@ func TestTruths(t *testing.T) {
 			want = RuleUnprinted
 		}
 		rule := Rule("")
-		if got := check(t, truthHelpers+release+"{{ if "+pair[0]+" }}\n"+called+"{{ end }}\n"); got != nil {
+		if got := check(t, helpers+release+"{{ if "+pair[0]+" }}\n"+called+"{{ end }}\n"); got != nil {
 			rule = got[0].Rule
 		}
 		if rule != want {
 			t.Errorf("%s == %s: a call under it is told by %q, want %q", pair[0], pair[1], rule, want)
+		}
+	}
+}
+
+// TestCases has the templates of testdata/cases.txt.
+func TestCases(t *testing.T) {
+	helpers, release := read(t, "helpers.tpl"), read(t, "release.tpl")
+	_, all, _ := strings.Cut(read(t, "cases.txt"), "\n== ")
+	for i, one := range strings.Split(all, "\n== ") {
+		want, text, _ := strings.Cut(one, "\n")
+		want = strings.TrimPrefix(want, "careful ")
+		if text == "" || text[0] == ' ' || text[0] == '\n' {
+			text = "kind: HelmRelease\nmetadata: {name: r}\nspec:\n" + text
+		}
+		text = strings.NewReplacer("CALL_", `(include "image-overrides.postRenderers" .)`, "CALL", `include "image-overrides.postRenderers" .`).Replace(text) + "\n"
+		for _, text := range []string{text, strings.ReplaceAll(text, "\n", "\r\n"), "kind: Pod\n{{ \"---\\n\" }}" + text + "---\nkind: Pod\n"} {
+			var rules []string
+			fsys := fstest.MapFS{"Chart.yaml": {Data: []byte(withChart)}, "templates/_helpers.tpl": {Data: []byte(helpers)}, "templates/a.yaml": {Data: []byte(text)}}
+			if strings.Contains(text, `"t.release"`) {
+				fsys["templates/_release.tpl"] = &fstest.MapFile{Data: []byte(release)}
+			}
+			misses, err := Check(fsys)
+			for _, m := range misses {
+				rules = append(rules, string(m.Rule))
+			}
+			if got := cmp.Or(strings.Join(rules, " "), "served"); got != want || err != nil {
+				t.Errorf("%d: told %q, %v, want %q:\n%s", i+1, got, err, want, text)
+			}
 		}
 	}
 }

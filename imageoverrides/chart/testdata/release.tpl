@@ -1,0 +1,6 @@
+{{- define "t.release" }}kind: HelmRelease
+metadata:
+  name: r
+spec:
+  values: {a: b}
+{{ end }}
