@@ -817,9 +817,20 @@ func (m *machine) contextCluster(v value) (Rule, string) {
 	case *unknown:
 		return m.contextPath(v, 2)
 	case *dict:
-		if _, ok := v.values["image-overrides"]; !ok && len(v.bases) == 0 {
-			return RuleContext, "a _cluster without image-overrides"
+		if table, ok := v.values["image-overrides"]; ok && m.missing(table) != always {
+			return "", ""
 		}
+		for _, b := range v.bases {
+			if _, gone := v.values["image-overrides"]; gone {
+				break
+			}
+			if fault, what := m.contextCluster(b); fault != RuleContext {
+				return fault, what
+			}
+		}
+		return RuleContext, "a _cluster without image-overrides"
+	case missing:
+		return RuleContext, "Values without _cluster"
 	}
 	return "", ""
 }

@@ -95,3 +95,32 @@ func TestCases(t *testing.T) {
 		}
 	}
 }
+
+// TestContexts has the contexts of testdata/contexts.txt, in a chart and in a subchart.
+func TestContexts(t *testing.T) {
+	for line := range strings.Lines(read(t, "contexts.txt")) {
+		want, context, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if !ok {
+			t.Fatalf("no context: %q", line)
+		}
+		var rules []string
+		for _, dir := range []string{"", "charts/sub/"} {
+			misses, err := Check(fstest.MapFS{
+				"Chart.yaml":                   {Data: []byte(withChart)},
+				"charts/sub/Chart.yaml":        {Data: []byte("name: sub\n")},
+				dir + "templates/release.yaml": {Data: []byte("kind: HelmRelease\nmetadata:\n  name: r\nspec:\n  postRenderers: {{- include \"image-overrides.postRenderers\" " + context + " | nindent 4 }}\n")},
+			})
+			if err != nil || len(misses) > 1 {
+				t.Fatalf("%s: %v, %v", context, misses, err)
+			}
+			rule := "served"
+			if len(misses) == 1 {
+				rule = string(misses[0].Rule)
+			}
+			rules = append(rules, rule)
+		}
+		if got := strings.Join(rules, " "); got != want {
+			t.Errorf("%s: %s, want %s", context, got, want)
+		}
+	}
+}
