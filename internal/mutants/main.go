@@ -175,7 +175,11 @@ func (r *run) measure(root, dir string) (count, error) {
 				if m.outcome == unbuilt {
 					slots++ // does not count
 				}
-				fmt.Fprintf(r.log, "%s %d: %s\n", c.dir, i+1, m.what())
+				if m.outcome == passed && m.reason == "" {
+					fmt.Fprintf(r.log, "%d: %s", i+1, m)
+				} else {
+					fmt.Fprintf(r.log, "%d: %s:%d: %s\n", i+1, m.equivalent.file, m.line, m.what())
+				}
 				lock.Unlock()
 			}
 		}()
