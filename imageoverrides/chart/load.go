@@ -178,8 +178,11 @@ func (l *loader) chart(dir string) *chart {
 		return c
 	}
 	l.metadata(c, "Chart.yaml", text)
-	if text, err := l.read(path.Join(dir, "requirements.yaml")); err == nil { // of apiVersion v1
+	switch text, err := l.read(path.Join(dir, "requirements.yaml")); { // of apiVersion v1
+	case err == nil:
 		l.metadata(c, "requirements.yaml", text)
+	case !errors.Is(err, fs.ErrNotExist):
+		l.fail(err)
 	}
 	entries, err := fs.ReadDir(l.fsys, path.Join(dir, "charts"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
