@@ -36,7 +36,7 @@ func main() {
 	flag.IntVar(&r.n, "n", 50, "how many mutants of each package")
 	flag.Uint64Var(&r.seed, "seed", 1, "draws the mutants, and the inputs of laws")
 	flag.IntVar(&r.few, "few", 300, "how many draws each law gets at first")
-	flag.IntVar(&r.many, "many", 5000, "how many draws each law gets where none of the tests noticed a mutant")
+	flag.IntVar(&r.many, "many", 5000, "how many draws each law gets where none of the tests noticed a mutant; 0 for no second time")
 	flag.IntVar(&r.parallel, "parallel", 2, "how many mutants at once")
 	flag.IntVar(&r.least, "least", 95, "how many in 100 the tests must notice")
 	flag.DurationVar(&r.timeout, "timeout", 5*time.Minute, "how long one package's tests may take")
