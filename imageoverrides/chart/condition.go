@@ -67,8 +67,7 @@ func (m *machine) either(a, b, c *condition) *condition {
 	}
 	size := a.size + b.size + c.size
 	if size > maxCondition {
-		m.serial++
-		return m.atom(atom{id: "#" + number(m.serial)})
+		return m.atom(atom{id: m.fresh().id})
 	}
 	return &condition{op: opIf, a: a, b: b, c: c, size: size}
 }

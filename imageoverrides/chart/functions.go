@@ -155,25 +155,11 @@ func (m *machine) call(name string, args []value, at place) value {
 		return d
 	case "set":
 		if n == 3 {
-			return m.lift(args[0], func(v value) value {
-				d, ok := v.(*dict)
-				if !ok {
-					d = m.over(v)
-				}
-				if key, ok := stringOf(args[1]); ok {
-					m.set(d, key, args[2])
-				}
-				return d
-			})
+			return m.change(args[0], func(v value) value { return m.setIn(v, args[1], args[2]) })
 		}
 	case "unset":
 		if n == 2 {
-			if d, ok := args[0].(*dict); ok {
-				if key, ok := stringOf(args[1]); ok {
-					m.set(d, key, missing{gone: true})
-				}
-				return d
-			}
+			return m.change(args[0], func(v value) value { return m.setIn(v, args[1], missing{gone: true}) })
 		}
 	case "get", "index":
 		if n > 1 {
@@ -535,6 +521,18 @@ func (m *machine) element(v, at value) value {
 	})
 }
 
+// setIn is a map in which a key has got a value, or is gone.
+func (m *machine) setIn(v, at, to value) value {
+	d, ok := v.(*dict)
+	if !ok {
+		d = m.over(v)
+	}
+	if key, ok := stringOf(at); ok {
+		m.set(d, key, to)
+	}
+	return d
+}
+
 // over is a map whose keys are those of another value.
 func (m *machine) over(v value) *dict {
 	d := m.newDict()
@@ -592,13 +590,13 @@ func (m *machine) some(d *dict, others bool, names []value) value {
 
 // merge adds the keys of maps to the first of them, which it returns.
 func (m *machine) merge(overwrite bool, args []value) value {
-	if slices.ContainsFunc(args, func(v value) bool { _, ok := v.(*choice); return ok }) {
-		for i, a := range args {
-			if c, ok := a.(*choice); ok {
-				x, y := slices.Clone(args), slices.Clone(args)
-				x[i], y[i] = c.a, c.b
-				return m.choose(c.cond, m.merge(overwrite, x), m.merge(overwrite, y))
-			}
+	for i, a := range args {
+		if _, ok := a.(*choice); ok {
+			return m.change(a, func(v value) value {
+				one := slices.Clone(args)
+				one[i] = v
+				return m.merge(overwrite, one)
+			})
 		}
 	}
 	first, ok := args[0].(*dict)
@@ -614,9 +612,7 @@ func (m *machine) merge(overwrite bool, args []value) value {
 func (m *machine) mergeInto(d *dict, other value, overwrite bool, level int) {
 	from, ok := other.(*dict)
 	if !ok {
-		if _, none := other.(missing); !none && len(d.bases) < maxItems {
-			d.bases = append(d.bases, other)
-		}
+		m.base(d, other)
 		return
 	}
 	m.steps -= len(from.keys) + 1
@@ -638,8 +634,18 @@ func (m *machine) mergeInto(d *dict, other value, overwrite bool, level int) {
 			m.set(d, k, m.choose(m.truth(before), before, from.values[k])) // what is empty counts as missing
 		}
 	}
-	if len(d.bases) < maxItems {
-		d.bases = append(d.bases, from.bases...)
+	for _, b := range from.bases {
+		m.base(d, b)
+	}
+}
+
+// base puts another value behind a map, in the branches that are being taken.
+func (m *machine) base(d *dict, other value) {
+	if m.guard != d.within {
+		other = m.choose(m.guard.all, other, missing{})
+	}
+	if _, none := other.(missing); !none && len(d.bases) < maxItems {
+		d.bases = append(d.bases, other)
 	}
 }
 

@@ -386,8 +386,7 @@ func (m *machine) include(name string, dot value, at place) value {
 			o = one
 			continue
 		}
-		m.serial++
-		o = branch(m.atom(atom{id: "#" + number(m.serial), several: name}), one, o)
+		o = branch(m.atom(atom{id: m.fresh().id, several: name}), one, o)
 	}
 	return text{o}
 }

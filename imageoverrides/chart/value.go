@@ -176,8 +176,7 @@ func (m *machine) id(v value) string {
 		}
 		return "decoded" + m.outputID(v.output) + strconv.FormatBool(v.item)
 	}
-	m.serial++
-	return "#" + number(m.serial)
+	return m.fresh().id
 }
 
 func (m *machine) outputID(o *output) string {
@@ -286,6 +285,18 @@ func (m *machine) lift(v value, f func(value) value) value {
 		return m.choose(c.cond, m.lift(c.a, f), m.lift(c.b, f))
 	}
 	return f(v)
+}
+
+// change does the same to each of the values that a value may be, where it is that one.
+func (m *machine) change(v value, f func(value) value) value {
+	c, ok := v.(*choice)
+	if !ok {
+		return f(v)
+	}
+	var a, b value
+	m.within(c.cond, func() *output { a = m.change(c.a, f); return nil })
+	m.within(m.not(c.cond), func() *output { b = m.change(c.b, f); return nil })
+	return m.choose(c.cond, a, b)
 }
 
 // further is the path of something in a value. Where it goes deep does not matter.
