@@ -460,9 +460,6 @@ func (m *machine) joined(items ...item) value {
 			m.steps -= len(inner.items) / 16
 			continue
 		}
-		if _, ok := it.value.(missing); ok && it.spread {
-			continue
-		}
 		l.items = append(l.items, it)
 	}
 	if len(l.items) > maxItems {

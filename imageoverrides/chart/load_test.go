@@ -267,3 +267,17 @@ func TestSameFolder(t *testing.T) {
 		t.Errorf("%v, %v", misses, err)
 	}
 }
+
+// TestShortErrors: however long what a file has is, the error is short.
+func TestShortErrors(t *testing.T) {
+	long := strings.Repeat("a", 100_000)
+	for _, fsys := range []fstest.MapFS{
+		{"Chart.yaml": {Data: []byte("name: *" + long)}},
+		{"Chart.yaml": {Data: []byte(plainChart)}, "requirements.yaml": {Data: []byte("name: *" + long)}},
+		{"Chart.yaml": {Data: []byte(plainChart)}, "templates/a.yaml": {Data: []byte("{{ $" + long + " }}")}},
+	} {
+		if _, err := Check(fsys); err == nil || len(err.Error()) > 2048 || !strings.Contains(err.Error(), "aaaa") {
+			t.Errorf("%.100v: %d bytes", err, len(errorText(err)))
+		}
+	}
+}

@@ -165,6 +165,11 @@ func TestTemplates(t *testing.T) {
 		{"a kind behind a line break that is trimmed", "{{- define \"x\" -}}\nkind: HelmRelease\nmetadata: {}\n{{ end }}\n", "2 call"},
 		{"another string in front", "apiVersion: {{ \"v2\" }}\nkind: {{ \"HelmRelease\" }}\nspec: {}\n", "2 call"},
 		{"a range with an else", "{{ range .a }}\nkind: HelmRelease\nspec: {}\n{{ else }}\nkind: HelmRelease\nspec: {}\n{{ end }}\n", "2 call, 5 call"},
+		{"quotes without an end in front of a separator", "a: \"b\n---\nkind: HelmRelease\nspec: {}\nx: \"c\"\n", "3 call"},
+		{"quotes without an end in front of an empty line and a separator", "a: \"b\n\n---\n{\"kind\": \"HelmRelease\", \"spec\": {}}\n", "4 call"},
+		{"quotes without an end in braces in front of a separator", "a: {b: \"c\n---\nkind: \"HelmRelease\"\nspec: {}\n", "3 call"},
+		{"quotes without an end, and a separator of documents in them that is none", "a: \"b\n ---\n  c\"\nkind: HelmRelease\nspec: {}\n", "4 call"},
+		{"three dashes that are no separator", "a: |\n  ---\nb: ---\nkind: HelmRelease\nc: a---\n---x: b\nspec: {}\n", "4 call"},
 		{"a row without a colon", "kind: HelmRelease\nmetadata\nname: a\n", ""},
 	} {
 		t.Run(test.why, func(t *testing.T) {

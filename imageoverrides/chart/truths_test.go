@@ -124,3 +124,28 @@ func TestContexts(t *testing.T) {
 		}
 	}
 }
+
+// TestVariables: a variable that is set to what it is stays what it is, in however many branches, whatever value it has.
+func TestVariables(t *testing.T) {
+	for value, holds := range map[string]string{
+		`"x"`: "$x", `""`: "not $x", "1": "$x", "true": "$x", "(list nil | first)": "not $x", ".Values.a": "$x", "(not .Values.a)": "not $x", `(dict "k" .Values.a)`: "$x.k",
+		"(list .Values.a)": "first $x", "(dict).k": "not $x", `(include "t.a" .)`: "$x", `(include "t.map" . | fromYaml)`: "$x", `(include "t.list" . | fromYamlArray)`: "$x", "(ternary 1 0 .Values.a)": "$x",
+	} {
+		condition := strings.ReplaceAll(holds, "$x", value)
+		text := read(t, "helpers.tpl") + "{{ $x := " + value + " }}" + numberedTo("{{ if .Values.c%d }}{{ $x = $x }}{{ end }}\n", 2*maxChoice) +
+			"kind: {{ if " + condition + " }}HelmRelease{{ else }}Pod{{ end }}\nspec:\n  {{ if " + holds + " }}\n" + called + "  {{ end }}\n"
+		if got := check(t, text); got != nil {
+			t.Errorf("%s: told %v", value, got)
+		}
+	}
+}
+
+// TestManyValues: of a variable that may be one of so many values each is known, and of one more none.
+func TestManyValues(t *testing.T) {
+	for n, want := range map[int]int{maxChoice: 0, maxChoice + 1: 1} {
+		text := release + "  {{ $x := include \"image-overrides.postRenderers\" . }}\n" + numberedTo("{{ if .Values.c%d }}{{ $x = include \"image-overrides.postRenderers\" . }}{{ end }}\n", n-1) + "  postRenderers: {{ $x | nindent 4 }}\n"
+		if got := check(t, text); len(got) != want {
+			t.Errorf("%d values: told %v", n, got)
+		}
+	}
+}
