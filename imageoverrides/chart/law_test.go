@@ -487,3 +487,38 @@ func check(t interface{ Fatalf(string, ...any) }, text string) []Miss {
 	}
 	return misses
 }
+
+// TestAnyCall: whatever a function is given, in number and in kind, Check says something of the template, and the same again.
+func TestAnyCall(t *testing.T) {
+	functions := strings.Fields("include fail tpl required not and or empty default coalesce ternary eq ne kindIs typeIs list tuple append push prepend concat first last rest initial " +
+		"compact uniq dict set unset get index dig hasKey merge mergeOverwrite deepCopy omit pick toYaml toJson toPrettyJson toRawJson fromYaml fromJson fromYamlArray fromJsonArray " +
+		"print println cat printf join trim toString quote squote indent nindent trimSuffix trimPrefix trimAll mustToYaml lookup unknown")
+	rapid.Check(t, func(t *rapid.T) {
+		one := func(list ...string) string { return rapid.SampledFrom(list).Draw(t, "one") }
+		var value func(level int) string
+		value = func(level int) string {
+			if level > 2 || rapid.Bool().Draw(t, "plain") {
+				return one(`""`, `"k"`, `"my.call"`, `"%s %q %"`, "0", "2", "1.5", "-1", "true", "nil", ".", "$", ".Values", ".Values.a", "$x", "$x.k", "$d", "$d.k", "(list)", "(dict)", `(dict "k" $x)`, "(list $x 1)")
+			}
+			call := one(functions...)
+			for range rapid.IntRange(0, 4).Draw(t, "arguments") {
+				call += " " + value(level+1)
+			}
+			if rapid.Bool().Draw(t, "piped") {
+				call += " | " + one(functions...)
+			}
+			return "(" + call + ")" + one("", "", ".k")
+		}
+		text := "{{ $x := include \"my.call\" . }}{{ $d := dict \"k\" $x \"kind\" \"HelmRelease\" \"spec\" (dict) }}\n"
+		for range 3 {
+			text += fmt.Sprintf("{{ if %s }}{{ $x = %s }}{{ end }}{{ range $d := %s }}\n{{ %s }}{{ end }}\n", value(0), value(0), value(0), value(0))
+		}
+		text += "{{ toYaml $d }}\n---\n{{ toJson $x }}\n"
+		fsys := fstest.MapFS{"Chart.yaml": {Data: []byte(withChart)}, "templates/a.yaml": {Data: []byte(text)}, "templates/_helpers.tpl": {Data: []byte(helpers)}}
+		first, err := Check(fsys)
+		again, errAgain := Check(fsys)
+		if diff := cmp.Diff(first, again); diff != "" || fmt.Sprint(err) != fmt.Sprint(errAgain) {
+			t.Fatalf("another time: %s, %v, %v\n%s", diff, err, errAgain, text)
+		}
+	})
+}

@@ -149,3 +149,23 @@ func TestManyValues(t *testing.T) {
 		}
 	}
 }
+
+// TestReached: a named template with a release is judged with what it is given, wherever in a template it is included.
+func TestReached(t *testing.T) {
+	const named = "{{ define \"r\" }}\n---\nkind: HelmRelease\nspec:\n  {{- with .r }}\n  postRenderers: {{- . | nindent 4 }}\n  {{- end }}\n{{ end }}"
+	for _, text := range []string{
+		`{{ R }}`, `{{ template "r" (dict) }}`, `{{ R | trim }}`, `{{ trim (R) }}`, `{{ (R) }}`, `{{ dict | include "r" }}`, `{{ $x := R }}{{ $x }}`, `{{ $x := "" }}{{ $x = R }}{{ $x }}`,
+		`{{ if .a }}{{ R }}{{ end }}`, `{{ if .a }}{{ else }}{{ R }}{{ end }}`, `{{ if .a }}{{ else if .b }}{{ R }}{{ end }}`, `{{ if R }}{{ R }}{{ end }}`,
+		`{{ with .a }}{{ R }}{{ end }}`, `{{ with .a }}{{ else }}{{ R }}{{ end }}`, `{{ with R }}{{ . }}{{ end }}`, `{{ with $x := R }}{{ $x }}{{ end }}`,
+		`{{ range .a }}{{ R }}{{ end }}`, `{{ range .a }}{{ else }}{{ R }}{{ end }}`, `{{ range list (R) }}{{ . }}{{ end }}`, `{{ range $i, $x := list 1 (R) }}{{ $x }}{{ end }}`,
+		`{{ block "b" . }}{{ R }}{{ end }}`, `{{ define "d" }}{{ R }}{{ end }}{{ include "d" . }}`, `{{ define "p" }}{{ . }}{{ end }}{{ template "p" (R) }}`, `{{ define "p" }}{{ . }}{{ end }}{{ include "p" (R) }}`,
+		`{{ define "m" }}{{ template "r" . }}{{ end }}{{ template "m" (dict) }}`, `{{ define "n" }}{{ if .r }}{{ else }}{{ template "r" . }}{{ end }}{{ end }}{{ include "n" (dict) }}`,
+		`{{ (dict "x" (R)).x }}`, `{{ toYaml (fromYaml (R)) }}`, `{{ (fromYaml (R)) | toJson }}`, `{{ include (print "r") (dict) }}`, `{{ .a | default (R) }}`, `{{ ternary (R) "" true }}`, `{{ first (list (R)) }}`,
+	} {
+		text = strings.ReplaceAll(text, "R", `include "r" (dict)`)
+		misses, err := Check(fstest.MapFS{"Chart.yaml": {Data: []byte(withChart)}, "templates/_r.tpl": {Data: []byte(named)}, "templates/a.yaml": {Data: []byte(text)}})
+		if len(misses) != 1 || misses[0].File != "templates/_r.tpl" || misses[0].Line != 3 || misses[0].Rule != RuleCall || err != nil {
+			t.Errorf("%s: %v, %v", text, misses, err)
+		}
+	}
+}
