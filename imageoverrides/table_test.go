@@ -133,3 +133,34 @@ func TestOddNames(t *testing.T) {
 	}
 	t.Log(time.Since(start))
 }
+
+// TestPatternRoom: the expressions of a table are tried as long as they fit, to the last step, and an expression is as long as an image
+// name may be.
+func TestPatternRoom(t *testing.T) {
+	full := []string{"a{1000}", "b{1000}", "c{48}"} // two steps for each time
+	for _, test := range []struct {
+		names  []string
+		excess int
+	}{
+		{full, -1},
+		{append(slices.Clone(full), `\.`), 3},
+		{append(slices.Clone(full[:2]), "c{47}", `\.`, `\-`), -1},
+		{append(slices.Clone(full[:2]), "c{47}", `\.`, `\-`, `\+`), 5},
+		{[]string{strings.Repeat("x", maxPattern-1) + "+", "y+"}, -1},
+	} {
+		var overrides []Override
+		for _, name := range test.names {
+			overrides = append(overrides, Override{Name: name, NewTag: "v1"})
+		}
+		table := mustTable(t, overrides...)
+		if table.t.index.excess != test.excess {
+			t.Errorf("%.60q: excess %d, want %d", test.names, table.t.index.excess, test.excess)
+		}
+	}
+	for _, length := range []int{maxPattern, maxPattern + 1} {
+		table := mustTable(t, Override{Name: strings.Repeat("x", length-1) + "+", NewTag: "v1"})
+		if _, entries := table.Apply(strings.Repeat("x", length)); (entries != nil) != (length == maxPattern) {
+			t.Errorf("a name of %d bytes: %v", length, entries)
+		}
+	}
+}

@@ -117,12 +117,12 @@ func (m *machine) node(node parse.Node) *output {
 	case *parse.ActionNode:
 		m.here = m.at(n.Pos)
 		v := m.pipe(n.Pipe)
-		if len(n.Pipe.Decl) > 0 {
-			return nil
-		}
 		if _, ok := v.(failing); ok {
 			m.failures = append(m.failures, m.guard.all)
 			return &output{op: opFail}
+		}
+		if len(n.Pipe.Decl) > 0 {
+			return nil
 		}
 		return m.show(v)
 	case *parse.TemplateNode:
