@@ -413,3 +413,22 @@ func TestObjectString(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestMergedLists: what a merge key brings in by a list of maps counts as what it brings in by one of them.
+func TestMergedLists(t *testing.T) {
+	for _, text := range []string{
+		"x: &m {registries: {imageOverrides: []}}\nregistries: {imageOverrides: [{name: a, newTag: v1}]}\n<<: *m\n",
+		"x: &m {imageOverrides: []}\nregistries:\n  imageOverrides: [{name: a, newTag: v1}]\n  <<: *m\n",
+		"x: &m {newTag: v2}\nregistries:\n  imageOverrides:\n  - name: a\n    newTag: v1\n    <<: *m\n",
+		"x: &m {imageOverrides: [{name: a, newTag: v1}]}\nregistries:\n  <<: *m\n",
+	} {
+		one, errOne := ParseValuesText([]byte(text))
+		list, errList := ParseValuesText([]byte(strings.Replace(text, "<<: *m", "<<: [*m]", 1)))
+		if diff := cmp.Diff(faultsOf(errOne), faultsOf(errList)); diff != "" || !one.Equal(list) {
+			t.Errorf("%s%s", text, diff)
+		}
+		if strings.HasPrefix(text, "x: &m {imageOverrides: [{") != (errOne == nil) {
+			t.Errorf("%s%v", text, errOne)
+		}
+	}
+}

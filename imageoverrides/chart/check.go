@@ -189,14 +189,14 @@ func (c *checker) check(f *family) {
 
 // rest adds the misses of the named templates that nobody includes here.
 func (c *checker) rest(f *family) {
-	for i, chart := range f.charts {
+	for _, chart := range f.charts {
 		releases := false
 		for _, s := range chart.templates {
 			for _, t := range s.named {
 				if c.under[t] || chart.name == Name || !f.mayTell(t) {
 					continue
 				}
-				m := newMachine(f.named, i > 0, c.under)
+				m := newMachine(f.named, false, c.under) // nothing is known of its context
 				releases = c.judge(m, t, &unknown{id: "$"}, true) || releases
 			}
 		}

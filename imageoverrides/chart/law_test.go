@@ -273,6 +273,8 @@ var tries = []try{
 	{rule: RuleCondition, spec: []string{"  {{- if ONE }}", "  suspend: true", "  {{- else if TWO }}", "  postRenderers: {{- include \"image-overrides.postRenderers\" ROOT | nindent 2 }}", "  {{- else }}", "  postRenderers: {{- include \"my.call\" ROOT | nindent 2 }}", "  {{- end }}"}},
 	{rule: RuleCondition, spec: []string{"  {{- range $x := ONE }}", "  postRenderers: {{- include \"image-overrides.postRenderers\" $ | nindent 2 }}", "  {{- end }}"}},
 	{rule: RuleCondition, spec: []string{"  {{- $x := \"\" }}", "  {{- if ONE }}{{ $x = include \"image-overrides.postRenderers\" ROOT }}{{ end }}", "  postRenderers: {{- $x | nindent 2 }}"}},
+	{rule: RuleCondition, spec: []string{"  postRenderers: {{ if ONE }}# {{ end }}{{ include \"my.call\" ROOT | fromYamlArray | toJson }}"}},
+	{rule: RuleCondition, spec: []string{"  {{ if ONE }}#{{ else if TWO }}# {{ end }}postRenderers: {{ include \"my.call\" ROOT | fromYamlArray | toJson }}"}},
 	{rule: RuleContext, spec: []string{"  postRenderers: {{- include \"image-overrides.postRenderers\" $.Values | nindent 2 }}"}},
 	{rule: RuleContext, spec: []string{"  {{- range $.Values.xs }}{{ end }}", "  postRenderers: {{- include \"my.call\" (dict \"Values\" (dict \"a\" 1)) | nindent 2 }}"}},
 	{rule: RuleContext, spec: []string{"  postRenderers: {{- include \"image-overrides.postRenderers\" (list $.Release $.Values.own) | nindent 2 }}"}},

@@ -97,7 +97,7 @@ func (w *writer) value(level int) any {
 	case kind == 5:
 		return nil
 	}
-	return w.pick("a", "HelmRelease", "b c", "x#y", "a:b", "-x", "?x", "it's", "w: x", "y # z", "[a]", "{b: c}", "&a", "*b", "- c", "d,e", "")
+	return w.pick("a", "HelmRelease", "b c", "x#y", "a:b", "a:Xb", "-x", "?x", "it's", "w: x", "y # z", "[a]", "{b: c}", "&a", "*b", "- c", "d,e", "")
 }
 
 // plainly is a value as the parser has it.
@@ -143,7 +143,7 @@ func (w *writer) read(n *node) any {
 	if n.text == "null" || n.text == "~" {
 		return nil
 	}
-	return n.text
+	return strings.ReplaceAll(n.text, "''", "'") // as it stands in quotes
 }
 
 // isSafe reports whether a text may be written without quotes.
@@ -156,11 +156,7 @@ func isSafe(text string, flow bool) bool {
 
 // scalar is a scalar in one line.
 func (w *writer) scalar(text string, flow bool) string {
-	ways := []string{"'" + strings.ReplaceAll(text, "'", "''") + "'"}
-	if strings.Contains(text, "'") {
-		ways = nil // Check keeps the two
-	}
-	ways = append(ways, `"`+text+`"`)
+	ways := []string{"'" + strings.ReplaceAll(text, "'", "''") + "'", `"` + text + `"`}
 	if isSafe(text, flow) {
 		ways = append(ways, text, text, text)
 	}

@@ -158,6 +158,7 @@ func (j *judge) part(p part) (ok bool) {
 		return true
 	}
 	matter, rest, spots := j.survey(p)
+	all := slices.Concat(matter, rest)
 	w := make(world, len(j.atoms))
 	for i := range w {
 		w[i] = true
@@ -179,8 +180,8 @@ func (j *judge) part(p part) (ok bool) {
 			}
 		}
 		j.room = pr.room - b.Len()
-		now := make([]bool, len(matter))
-		for i, a := range matter {
+		now := make([]bool, len(all))
+		for i, a := range all {
 			now[i] = w[a]
 		}
 		for site, found := range j.sightings(readOutline(b.String())) {
@@ -209,7 +210,7 @@ func (j *judge) part(p part) (ok bool) {
 		return false
 	}
 	for _, site := range slices.Sorted(maps.Keys(seen)) {
-		j.decide(site, seen[site], matter)
+		j.decide(site, seen[site], all)
 	}
 	return true
 }
@@ -345,7 +346,7 @@ func (j *judge) impossible(w world, matter, rest []int) bool {
 }
 
 type seenIn struct {
-	world []bool // of the atoms that matter
+	world []bool // of the atoms that matter, and of the others
 	found []sighting
 }
 
@@ -483,7 +484,7 @@ func elsewhere(n *node) (call int, where string, ok bool) {
 }
 
 // decide turns what was seen of a release into a verdict.
-func (j *judge) decide(site int, seen []seenIn, matter []int) {
+func (j *judge) decide(site int, seen []seenIn, atoms []int) {
 	j.found = append(j.found, j.sites[site])
 	var good [][]bool
 	var bad []seenIn
@@ -502,7 +503,7 @@ func (j *judge) decide(site int, seen []seenIn, matter []int) {
 	v := verdict{place: j.sites[site], rule: s.fault, call: s.call, where: s.where}
 	if len(good) > 0 && (s.fault == RuleCall || s.fault == RulePlace) {
 		v.rule = RuleCondition
-		v.condition = j.atoms[matter[j.difference(good, bad)]]
+		v.condition = j.atoms[atoms[j.difference(good, bad)]]
 	}
 	j.verdicts = append(j.verdicts, v)
 }

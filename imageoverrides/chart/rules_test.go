@@ -170,6 +170,10 @@ func TestTemplates(t *testing.T) {
 		{"quotes without an end in braces in front of a separator", "a: {b: \"c\n---\nkind: \"HelmRelease\"\nspec: {}\n", "3 call"},
 		{"quotes without an end, and a separator of documents in them that is none", "a: \"b\n ---\n  c\"\nkind: HelmRelease\nspec: {}\n", "4 call"},
 		{"three dashes that are no separator", "a: |\n  ---\nb: ---\nkind: HelmRelease\nc: a---\n---x: b\nspec: {}\n", "4 call"},
+		{"a kind at the beginning of a line", "{kind:\nHelmRelease, spec: {}}\n", "2 call"},
+		{"a dict in itself", "{{ $d := dict \"kind\" \"HelmRelease\" \"spec\" dict }}{{ $_ := set $d \"x\" $d }}{{ toYaml $d }}\n", "1 call"},
+		{"conditions that go together, in three documents", numberedTo("---\nkind: HelmRelease\nspec:\n  {{ if and .Values.a%d (not .Values.b%[1]d) .Values.c%[1]d (not .Values.d%[1]d) }}{{ else }}\n  postRenderers: {{- "+helper+" . | nindent 4 }}\n  {{ end }}\n", 3), "2 condition, 8 condition, 14 condition"},
+		{"what is never chosen", "kind: HelmRelease\nspec:\n  {{ $x := " + helper + " . }}\n" + numberedTo("{{ $x = ternary \"%d\" $x false }}\n", 2*maxChoice) + "  postRenderers: {{ $x | nindent 4 }}\n", ""},
 		{"a row without a colon", "kind: HelmRelease\nmetadata\nname: a\n", ""},
 	} {
 		t.Run(test.why, func(t *testing.T) {

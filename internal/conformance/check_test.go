@@ -433,6 +433,8 @@ func (g *charts) call() string {
 		"  {{- $d := dict \"postRenderers\" (" + call + " | fromYamlArray) }}\n",
 		"  {{- if not .Values.c1 }}\n  {{- if eq .Values.c0 true }}\n  postRenderers: {{- " + call + " | nindent 4 }}\n  {{- end }}\n  {{- end }}\n",
 		"  {{- include \"my.nothing\" . }}\n",
+		"  postRenderers: {{ if .Values.c0 }}# {{ end }}{{ " + call + " | fromYamlArray | toJson }}\n",
+		"  {{ if .Values.c1 }}#{{ end }}postRenderers: {{ " + call + " | fromYamlArray | toJson }}\n",
 		"  postRenderers: {{ list (" + call + " | fromYamlArray | toJson) | toJson }}\n",
 		"  {{- $x := " + call + " }}\n  {{- if .Values.c0 }}{{ $x = \"[]\" }}{{ end }}\n  postRenderers: {{- $x | nindent 4 }}\n",
 	}
