@@ -13,8 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
+	yamlnode "github.com/cozystack/image-overrides/internal/node"
 	"github.com/cozystack/image-overrides/internal/quote"
 )
 
@@ -222,35 +221,33 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 // metadata reads the name and the dependencies of a chart.
 func (l *loader) metadata(chart *chart, name string, text []byte) {
 	file := path.Join(chart.dir, name)
-	var document yaml.Node
-	if err := yaml.Unmarshal(text, &document); err != nil {
+	fields, err := yamlnode.Map(text)
+	if err != nil {
 		l.fail(yamlError(file, err))
 		return
 	}
-	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
+	if fields == nil {
 		l.fail(&Error{file, 1, "is no map"})
 		return
 	}
-	fields := document.Content[0].Content
-	for i := 0; i+1 < len(fields); i += 2 {
-		switch key, value := fields[i], fields[i+1]; key.Value {
-		case "name":
-			if name == "Chart.yaml" {
-				chart.name = value.Value
-			}
-		case "type":
-			chart.library = value.Value == "library"
-		case "dependencies":
-			if name == "Chart.yaml" {
-				chart.line = key.Line
-			}
-			var list []dependency
-			if err := value.Decode(&list); err != nil {
-				l.fail(&Error{file, key.Line, "dependencies are no list of maps"})
-			}
-			chart.dependencies = append(chart.dependencies, list...)
-		}
+	if _, kind := yamlnode.Last(fields, "type"); kind != nil {
+		chart.library = kind.Value == "library"
 	}
+	if name == "Chart.yaml" {
+		chart.name = yamlnode.Scalar(fields, "name")
+	}
+	key, value := yamlnode.Last(fields, "dependencies")
+	if key == nil {
+		return
+	}
+	if name == "Chart.yaml" {
+		chart.line = key.Line
+	}
+	var list []dependency
+	if err := value.Decode(&list); err != nil {
+		l.fail(&Error{file, key.Line, "dependencies are no list of maps"})
+	}
+	chart.dependencies = append(chart.dependencies, list...)
 }
 
 // yamlError takes the line out of an error of the YAML library: "yaml: line 2: reason", or

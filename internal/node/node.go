@@ -13,6 +13,18 @@ import (
 	"github.com/cozystack/image-overrides/internal/manifest/document"
 )
 
+// Map returns the map that the first document of a text is, and nil where it is none.
+func Map(text []byte) (*yaml.Node, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return nil, err
+	}
+	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
+		return nil, nil
+	}
+	return document.Content[0], nil
+}
+
 // Behind returns what an alias stands for, and any other node, or nil, as it is.
 func Behind(n *yaml.Node) *yaml.Node {
 	if n != nil && n.Kind == yaml.AliasNode {
