@@ -3,49 +3,72 @@
 package manifest
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"github.com/cozystack/image-overrides/internal/manifest/document"
 )
 
 // decode returns the value of a scalar that is YAML, as the parser makes it: of what stands within quotes, of lines
-// without quotes, or of a block from its header on. at is the offset in b, which starts at from, of the value's byte stop, or of the end
-// where it has no such byte; a stop of -1 is none. Behind it the value may be cut.
-func decode(b []byte, style style, from, stop int) (value string, at int) {
-	d := decoder{text: b, stop: stop, at: -1}
+// without quotes, or of a block from its header on.
+func decode(b []byte, style style) string {
+	d := decoder{text: b}
+	d.decode(style)
+	return string(d.out)
+}
+
+// places puts in place of each offset in the value of a scalar, in ascending order, the one in b, which starts at from, of what
+// it was written with, or of the end where the value has no such byte. The value is that of the scalar, as far as it is known: a
+// block may say by a number how far in it is, which counts from what is around it.
+func places(b []byte, style style, from int, value string, at []int) {
+	d := decoder{text: b, stops: at, value: value}
+	if len(at) > 0 {
+		d.decode(style)
+	}
+	for i := range at[d.found:] {
+		at[d.found+i] = len(b)
+	}
+	for i := range at {
+		at[i] += from
+	}
+}
+
+// A decoder makes the value of a scalar.
+type decoder struct {
+	text  []byte
+	value string // what it is to become, or ""
+	out   []byte
+	stops []int // the bytes of the value that are looked for; those that were found are offsets in text
+	found int   // how many were
+
+	leading, trailing []byte // line breaks that were read: the first, and those behind it
+}
+
+func (d *decoder) decode(style style) {
 	if style == block {
 		d.block()
 	} else {
 		d.flow(style)
 	}
-	if d.at < 0 {
-		d.at = len(b)
-	}
-	return string(d.out), from + d.at
 }
 
-// A decoder makes the value of a scalar.
-type decoder struct {
-	text []byte
-	out  []byte
-	stop int // the byte of the value that is looked for
-	at   int // where that was found, or -1
-
-	leading, trailing []byte // line breaks that were read: the first, and those behind it
-}
+// done reports whether nothing is left to be looked for.
+func (d *decoder) done() bool { return len(d.stops) > 0 && d.found == len(d.stops) }
 
 // put adds to the value what the bytes from an offset on stand for.
 func (d *decoder) put(at int, b ...byte) {
-	if n := d.stop - len(d.out); d.at < 0 && n >= 0 && n < len(b) {
-		d.at = at
+	for !d.done() && len(d.stops) > 0 && d.stops[d.found] < len(d.out)+len(b) {
+		d.stops[d.found] = at
+		d.found++
 	}
 	d.out = append(d.out, b...)
 }
 
 // copy adds bytes that stand for themselves.
 func (d *decoder) copy(start, end int) {
-	if n := d.stop - len(d.out); d.at < 0 && n >= 0 && n < end-start {
-		d.at = start + n
+	for !d.done() && len(d.stops) > 0 && d.stops[d.found] < len(d.out)+end-start {
+		d.stops[d.found] += start - len(d.out)
+		d.found++
 	}
 	d.out = append(d.out, d.text[start:end]...)
 }
@@ -82,7 +105,7 @@ func (d *decoder) breaks(at int) {
 // flow reads a scalar without quotes, or what stands within them.
 func (d *decoder) flow(style style) {
 	b := d.text
-	for i := 0; i < len(b) && d.at < 0; {
+	for i := 0; i < len(b) && !d.done(); {
 		c := b[i]
 		if n := document.LineBreak(b[i:]); c != ' ' && c != '\t' && n == 0 {
 			switch {
@@ -165,12 +188,26 @@ func (d *decoder) escape(i int) int {
 	return end - i
 }
 
-// block reads a block scalar whose header does not say how far in it is.
+// indentOf returns how far in a block is that stands on lines, by its value.
+func indentOf(lines []byte, value string) int {
+	blanks := func(s string) int { // at the start of the first line that has something else
+		s = strings.TrimLeft(s, " \n")
+		return len(s)
+	}
+	in := func(s string) int {
+		s = s[:len(s)-blanks(s)]
+		return len(s) - 1 - strings.LastIndexByte(s, '\n')
+	}
+	return max(0, in(string(lines))-in(value))
+}
+
+// block reads a block scalar. One whose header says how far in it is needs its value known.
 func (d *decoder) block() {
 	b := d.text
 	literal := b[0] == '|'
 	i := 1
 	chomping := byte(0)
+	given := false // how far in it is
 	for ; i < len(b) && document.LineBreak(b[i:]) == 0; i++ {
 		if c := b[i]; c == '#' {
 			for i < len(b) && document.LineBreak(b[i:]) == 0 {
@@ -180,15 +217,17 @@ func (d *decoder) block() {
 		} else if c == '-' || c == '+' {
 			chomping = c
 		} else if '0' <= c && c <= '9' {
-			d.at = 0
-			return
+			given = true
 		}
 	}
 	i += document.LineBreak(b[i:])
 	indent := -1
+	if given {
+		indent = indentOf(b[i:], d.value)
+	}
 	before := false // the line before began with white space
 	broken := i     // where the line breaks are that were read
-	for i < len(b) && d.at < 0 {
+	for i < len(b) && !d.done() {
 		start := i
 		for i < len(b) && b[i] == ' ' && (indent < 0 || i-start < indent) {
 			i++

@@ -34,22 +34,40 @@ type within struct {
 // decode is not asked for: all texts are ready.
 func (t *tree) decode() string { return t.scalar.text }
 
-// place is that of the outermost alias, where there is one.
-func (t *tree) place(i int) int { return t.shift + t.placeInText(i) }
-
-func (t *tree) placeInText(i int) int {
-	if t.alias >= 0 {
-		at, _ := t.text.Offset(t.steps[t.alias].at)
-		return at
+// places are those of the outermost alias, where there is one.
+func (t *tree) places(at []int) {
+	if t.alias < 0 {
+		t.placesInText(at)
+	} else {
+		alias, _ := t.text.Offset(t.steps[t.alias].at)
+		for i := range at {
+			at[i] = alias
+		}
 	}
+	for i := range at {
+		at[i] += t.shift
+	}
+}
+
+func (t *tree) placesInText(at []int) {
 	n := t.steps[len(t.steps)-1].at
 	s, ok := t.text.Scalar(n)
 	if !ok {
-		at, _ := t.text.Offset(n)
-		return at
+		start, _ := t.text.Offset(n)
+		for i := range at {
+			at[i] = start
+		}
+		return
 	}
-	if s.Verbatim && i < len(t.scalar.text) {
-		return s.Inner + i
+	if s.Verbatim {
+		end := s.End
+		if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
+			end--
+		}
+		for i := range at {
+			at[i] = min(s.Inner+at[i], end)
+		}
+		return
 	}
 	start, end, st := s.Inner, s.End, plain
 	switch n.Style &^ (yaml.TaggedStyle | yaml.FlowStyle) {
@@ -60,8 +78,7 @@ func (t *tree) placeInText(i int) int {
 	case yaml.LiteralStyle, yaml.FoldedStyle:
 		start, end, st = s.Start, len(t.text.Bytes), block
 	}
-	_, at := decode(t.text.Bytes[start:end], st, start, i)
-	return at
+	places(t.text.Bytes[start:end], st, start, t.scalar.text, at)
 }
 
 // replace notes what the scalar is to become.
@@ -160,7 +177,7 @@ func (t *tree) scalars() {
 	for _, r := range inText {
 		s, ok := t.text.Scalar(r.node)
 		if !ok {
-			t.fail(&nodeFault{r.node, "the bytes of image " + strconv.Quote(r.node.Value) + " cannot be told apart; write it on one line, without folding"})
+			t.fail(&nodeFault{node: r.node, reason: "the bytes of image " + strconv.Quote(r.node.Value) + " cannot be told apart; write it on one line, without folding"})
 			return
 		}
 		start, end, text := s.Replace(r.text, r.json)
@@ -195,13 +212,13 @@ func (t *tree) inline() {
 		}
 		start, end, ok := t.text.Alias(alias)
 		if !ok {
-			t.fail(&nodeFault{alias, "the bytes of alias " + strconv.Quote("*"+alias.Value) + " cannot be told apart"})
+			t.fail(&nodeFault{node: alias, reason: "the bytes of alias " + strconv.Quote("*"+alias.Value) + " cannot be told apart"})
 			return
 		}
 		f := flow{texts: behind[alias], ways: &t.ways, room: room}
 		f.write(alias.Alias, 0, a.flow, false)
 		if room -= f.out.Len(); f.nodes > maxAliased || room < 0 {
-			t.fail(&nodeFault{alias, fmt.Sprintf("aliases stand for more than %d values, or %d bytes of text", maxAliased, maxInlined)})
+			t.fail(&nodeFault{node: alias, reason: fmt.Sprintf("aliases stand for more than %d values, or %d bytes of text", maxAliased, maxInlined)})
 			return
 		}
 		t.edits = append(t.edits, Edit{start, end, f.out.String()})

@@ -71,6 +71,7 @@ const mergeTag = "!!merge"
 type nodeFault struct {
 	node   *yaml.Node
 	reason string
+	around bool // an alias stands for what is around it
 }
 
 // An evaluator resolves the nodes of a document.
@@ -83,11 +84,11 @@ type evaluator struct {
 }
 
 func tooMany(n *yaml.Node) *nodeFault {
-	return &nodeFault{n, "aliases stand for more than " + strconv.Itoa(maxAliased) + " values"}
+	return &nodeFault{node: n, reason: "aliases stand for more than " + strconv.Itoa(maxAliased) + " values"}
 }
 
 func aroundItself(n *yaml.Node) *nodeFault {
-	return &nodeFault{n, "alias " + strconv.Quote("*"+n.Value) + " stands for a value around itself"}
+	return &nodeFault{n, "alias " + strconv.Quote("*"+n.Value) + " stands for a value around itself", true}
 }
 
 func (e *evaluator) fail(f *nodeFault) {
@@ -112,7 +113,7 @@ func (e *evaluator) node(n *yaml.Node, inPlace bool) *node {
 		return e.alias(n)
 	}
 	if e.depth++; e.depth > maxDepth {
-		e.fail(&nodeFault{n, fmt.Sprintf("more than %d maps and lists in each other", maxDepth)})
+		e.fail(&nodeFault{node: n, reason: fmt.Sprintf("more than %d maps and lists in each other", maxDepth)})
 	}
 	if n.Anchor != "" {
 		e.open[n] = true

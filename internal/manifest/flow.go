@@ -21,6 +21,9 @@ func (s *scanner) flow() bool {
 	}
 	top := len(s.levels) - 1
 	s.blanks()
+	if s.all && s.next() == closing {
+		s.empty(list)
+	}
 	for s.next() != closing {
 		if list {
 			s.item(s.pos)
@@ -30,6 +33,9 @@ func (s *scanner) flow() bool {
 				return false
 			}
 			s.path[top].Key = key
+			if s.all {
+				s.key(key, s.keyQuoted)
+			}
 		}
 		if !s.flowValue() && !s.flowItemAgain(top) {
 			return false
@@ -83,7 +89,7 @@ func (s *scanner) flowKey() (key string, ok bool) {
 	if !quoted && s.next() != ' ' && s.next() != '\n' {
 		return "", false
 	}
-	s.inQuotes = quote == '"'
+	s.inQuotes, s.keyQuoted = quote == '"', quoted
 	s.blanks()
 	return key, true
 }

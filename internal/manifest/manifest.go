@@ -73,12 +73,13 @@ type Scalar struct {
 	path   []paths.Step
 	text   string // as kustomize sees it, unless it has to be decoded
 	ready  bool   // text is it
+	one    [1]int // for Place, since what is handed on by an interface is allocated
 }
 
 // A source knows where a scalar came from.
 type source interface {
 	decode() string      // the text of the scalar that is being told
-	place(i int) int     // of the byte i of the text, in the piece
+	places(at []int)     // offsets in the text, in ascending order, become those in the piece
 	replace(text string) // the scalar
 }
 
@@ -95,7 +96,14 @@ func (s *Scalar) Path() []paths.Step { return s.path }
 
 // Place returns the offset in the piece of a byte of the text, both from 0: where it stands, or where the alias does that stands
 // for it. Objects in memory have none, and 0.
-func (s *Scalar) Place(i int) int { return s.source.place(i) }
+func (s *Scalar) Place(i int) int {
+	s.one[0] = i
+	s.source.places(s.one[:])
+	return s.one[0]
+}
+
+// Places is Place for many bytes at once, in ascending order, each of which gets its place.
+func (s *Scalar) Places(at []int) { s.source.places(at) }
 
 // Replace gives the scalar another value, a string, as soon as its object has ended. Where documents are read, that is an edit of
 // the piece, see [Reader.Read].
@@ -112,6 +120,7 @@ type Fault struct {
 	Offset  int // in the piece, from 0
 	Reason  string
 	TooLong bool // and not wrong
+	Around  bool // it is an alias that stands for a value around itself, which kustomize does not survive
 }
 
 func (f *Fault) Error() string { return f.Reason }

@@ -17,7 +17,7 @@ import (
 // values is not looked at.
 func Visit(object any, rules *paths.Rules, skip func(kind string) bool, visitor Visitor) {
 	m := &memory{}
-	m.walker = walker{rules: rules, skip: skip, visitor: visitor, source: m}
+	m.walker = walker{rules: rules, all: rules == nil, skip: skip, visitor: visitor, source: m}
 	visitor.Begin()
 	m.document(m.of(object, nil))
 }
@@ -28,7 +28,7 @@ type memory struct {
 }
 
 func (m *memory) decode() string       { return m.scalar.text }
-func (m *memory) place(int) int        { return 0 }
+func (m *memory) places(at []int)      { clear(at) }
 func (m *memory) replace(value string) { m.at.(entry).set(value) }
 
 // An entry is a value of an object in memory.

@@ -129,8 +129,7 @@ func quotedKey(b []byte) (key string, end int) {
 			if quote == '"' {
 				style = doubleQuoted
 			}
-			decoded, _ := decode(b[1:i], style, 0, -1)
-			return decoded, i + 1
+			return decode(b[1:i], style), i + 1
 		case c == '\\' && quote == '"' && i+1 < len(b) && b[i+1] != '\n':
 			n := escape(b[i:])
 			if n == 0 {

@@ -17,6 +17,7 @@ const MaxParsed = 4 << 20
 // A Reader reads documents. It keeps its room from one to the next.
 type Reader struct {
 	Rules   *paths.Rules           // the scalars that are told, which is wherever these end; nil: all
+	All     bool                   // all scalars are told, with the states that the rules have for them
 	Skip    func(kind string) bool // the kinds of objects that nothing is told of, nor looked at behind their kind; nil: none
 	Visitor Visitor
 	Parse   bool // everything is read by the parser, for the tests that hold the two ways together
@@ -26,21 +27,30 @@ type Reader struct {
 	again   func(start, end int) bool // item, made once, since a method's value is allocated
 	parsed  int                       // bytes of the document's items that were
 	fault   *Fault                    // of an item that was parsed
+	odd     bool
 }
+
+// Odd reports, of a reader that tells all scalars, whether the piece that was read last may hold what programs refuse that decode it
+// into maps whose keys are strings, and that no scalar tells: a key twice, one that is no string, an infinite number, an empty map or
+// list where an image may stand, or whatever only the YAML parser can read. It is true for a piece that could not be read, and
+// nothing is said of the kinds that are skipped.
+func (r *Reader) Odd() bool { return r.odd }
 
 // Read tells the scalars of the documents in a piece of a stream, which is one nearly always, and returns how many these are
 // and the edits that put others in their places, in order and until the next call. Where it fails, nothing that it told counts.
 func (r *Reader) Read(p document.Piece) (documents int, edits []Edit, fault *Fault) {
 	s := &r.scanner
 	s.rules, s.skip, s.visitor = r.Rules, r.Skip, r.Visitor
+	s.all, s.odd = r.All || r.Rules == nil, false
 	if r.again == nil {
 		r.again = r.item
 	}
 	s.again = r.again
-	r.parsed, r.fault = 0, nil
+	r.parsed, r.fault, r.odd = 0, nil, true
 	body := p.Bytes[p.Body:]
 	if !r.Parse && s.scan(body) {
 		documents, edits = 1, s.edits[:s.marked]
+		r.odd = s.odd || r.parsed > 0
 	} else if documents, edits, fault = r.parse(body); fault != nil {
 		fault.Offset += p.Body
 		return 0, nil, fault
@@ -59,7 +69,7 @@ func (r *Reader) parse(body []byte) (documents int, edits []Edit, fault *Fault) 
 			return 0, nil, r.fault
 		}
 		at := r.scanner.pos
-		return 0, nil, &Fault{at, fmt.Sprintf("a document of which more than %d bytes have to be read by a YAML parser, because of %s", MaxParsed, reason(body, at)), true}
+		return 0, nil, &Fault{Offset: at, Reason: fmt.Sprintf("a document of which more than %d bytes have to be read by a YAML parser, because of %s", MaxParsed, reason(body, at)), TooLong: true}
 	}
 	text, err := document.Parse(body)
 	if err != nil {
@@ -70,7 +80,7 @@ func (r *Reader) parse(body []byte) (documents int, edits []Edit, fault *Fault) 
 	for i, root := range text.Roots {
 		if broken := t.visit(text, root, i); broken != nil {
 			at, _ := text.Offset(broken.node)
-			return 0, nil, &Fault{Offset: at, Reason: broken.reason}
+			return 0, nil, &Fault{Offset: at, Reason: broken.reason, Around: broken.around}
 		}
 	}
 	return len(text.Roots), t.edits, nil
@@ -78,7 +88,7 @@ func (r *Reader) parse(body []byte) (documents int, edits []Edit, fault *Fault) 
 
 func (r *Reader) newTree() *tree {
 	t := &r.tree
-	*t = tree{walker: walker{rules: r.Rules, skip: r.Skip, visitor: r.Visitor}, edits: t.edits[:0]}
+	*t = tree{walker: walker{rules: r.Rules, all: r.All || r.Rules == nil, skip: r.Skip, visitor: r.Visitor}, edits: t.edits[:0]}
 	return t
 }
 

@@ -24,7 +24,8 @@ import (
 // blocks, carriage returns, and line breaks that only YAML 1.1 has. Where an item of a list object is
 // declined, only the item is left to the parser.
 type scanner struct {
-	rules   *paths.Rules           // nil: all scalars
+	rules   *paths.Rules           // nil: none
+	all     bool                   // all scalars are told
 	skip    func(kind string) bool // nil: none
 	visitor Visitor
 	again   func(start, end int) bool // tells an item of a list object by the parser, between two offsets
@@ -39,12 +40,18 @@ type scanner struct {
 	pend     bool         // the last scalar was not told yet, since it may go on
 	inQuotes bool         // the last key in flow style is in double quotes
 
+	keyQuoted bool // that key is in quotes of either kind
+
 	listing listing
 	base    int  // how many levels are around the object
 	items   int  // where the item begins that is being read
 	object  Name // that is being read
 	kind    bool // its kind is known
 	void    bool // nothing of it is told
+
+	keys keySet
+	ids  uint32 // of levels so far
+	odd  bool   // see [Reader.Odd]
 
 	scalar Scalar
 	found  spot // where the scalar stands
@@ -65,6 +72,7 @@ const (
 // A level is an open map or list.
 type level struct {
 	state  paths.State
+	id     uint32
 	column int32 // in bytes, from 0; -1 in flow style
 	list   bool
 	whole  bool // its items are objects
@@ -112,6 +120,10 @@ func (s *scanner) whole(text []byte, l listing) bool {
 	s.text, s.pos, s.wait, s.more, s.pend, s.done = text, 0, false, false, false, false
 	s.levels, s.path, s.edits, s.marked = s.levels[:0], s.path[:0], s.edits[:0], 0
 	s.listing = l
+	if s.all {
+		s.keys.reset()
+	}
+	s.ids = 0
 	s.visitor.Begin()
 	s.begin(0)
 	if !s.lines() {
@@ -241,6 +253,9 @@ func (s *scanner) line(column, at int) bool {
 		}
 	}
 	s.path[len(s.path)-1].Key = key
+	if s.all {
+		s.key(key, s.text[at] == '"' || s.text[at] == '\'')
+	}
 	if at += n; at+1 < len(s.text) && s.text[at] == ' ' && s.text[at+1] != ' ' {
 		at++
 	} else {
@@ -300,7 +315,8 @@ func (s *scanner) open(column int, list bool) bool {
 // push opens a level. It is false where there are too many, and where a list object stands in another.
 func (s *scanner) push(column int, list bool) bool {
 	n := len(s.levels)
-	l := level{column: int32(column), list: list}
+	s.ids++
+	l := level{id: s.ids, column: int32(column), list: list}
 	if s.rules != nil {
 		switch {
 		case n == 0 || s.levels[n-1].whole:
@@ -399,7 +415,7 @@ func (s *scanner) value(at int) bool {
 	s.pos = at
 	switch text[at] {
 	case '|', '>':
-		if s.rules != nil {
+		if !s.all {
 			return !s.wanted() && s.block()
 		}
 		return s.block() && s.tell(at, s.pos, block, false)
@@ -503,7 +519,11 @@ func (s *scanner) tell(start, end int, style style, verbatim bool) bool {
 				}
 			}
 		}
-		if s.rules != nil {
+		switch {
+		case s.rules == nil:
+		case s.all:
+			state = s.rules.Key(s.levels[top].state, key)
+		default:
 			if !s.rules.May(key) {
 				return true
 			}
@@ -514,15 +534,20 @@ func (s *scanner) tell(start, end int, style style, verbatim bool) bool {
 				return false
 			}
 		}
-	} else if s.rules != nil {
+	} else if !s.all {
 		return true
+	} else if s.rules != nil {
+		state = s.rules.Item(s.levels[top].state)
+	}
+	if s.all && style == plain {
+		s.number(start, end)
 	}
 	if s.void || s.levels[top].whole || start == end && style == plain {
 		return true
 	}
 	s.found = spot{start, end, style, verbatim, s.levels[top].column < 0 && s.inQuotes}
 	s.scalar.State = state
-	if s.pend = s.rules == nil && s.more; !s.pend {
+	if s.pend = s.all && s.more; !s.pend {
 		s.pend = true
 		s.flush()
 	}
@@ -587,7 +612,7 @@ func (s *scanner) decode() string {
 	f := &s.found
 	value := text(s.text[f.start:f.end])
 	if !f.verbatim {
-		value, _ = decode(s.text[f.start:f.end], f.style, f.start, -1)
+		value = decode(s.text[f.start:f.end], f.style)
 	}
 	if f.style == plain && s.base > 0 && !document.IsPlain(value) {
 		value = throughJSON(&yaml.Node{Kind: yaml.ScalarNode, Value: value})
@@ -595,14 +620,16 @@ func (s *scanner) decode() string {
 	return value
 }
 
-// place returns the offset of a byte of its text.
-func (s *scanner) place(i int) int {
+// places puts the offsets of bytes of its text in their place.
+func (s *scanner) places(at []int) {
 	f := &s.found
-	if f.verbatim {
-		return f.start + i
+	if !f.verbatim {
+		places(s.text[f.start:f.end], f.style, f.start, "", at)
+		return
 	}
-	_, at := decode(s.text[f.start:f.end], f.style, f.start, i)
-	return at
+	for i := range at {
+		at[i] = min(f.start+at[i], f.end)
+	}
 }
 
 // replace notes what the scalar is to become.

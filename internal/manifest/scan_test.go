@@ -9,14 +9,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
 
 	"github.com/cozystack/image-overrides/internal/manifest/document"
 	"github.com/cozystack/image-overrides/internal/manifest/paths"
 )
 
-// imagesAndAll are the rules that the two ways of reading are held together with: those of a kind, and none.
-var imagesAndAll = []*paths.Rules{paths.NewRules([]string{"**.image"}, []string{"image.image", "a.image", "**.a[].image"}), nil}
+// A mode says which scalars are told.
+type mode struct {
+	rules *paths.Rules
+	all   bool
+}
+
+// images are rules of a kind.
+var images = paths.NewRules([]string{"**.image"}, []string{"image.image", "a.image", "**.a[].image"})
+
+// imagesAndAll are the modes that the two ways of reading are held together in: images, all scalars, and all with the states of images.
+var imagesAndAll = []mode{{images, false}, {nil, false}, {images, true}}
 
 // isB is a kind that is skipped.
 func isB(kind string) bool { return kind == "b" }
@@ -47,14 +57,15 @@ func (v *teller) Scalar(s *Scalar) {
 }
 
 // told reads a text by the parser, or by the scanner where that accepts it.
-func told(r *Reader, text []byte, rules *paths.Rules) (list []string, ok bool, err error) {
-	v := teller{replace: rules != nil}
-	r.Rules, r.Skip, r.Visitor = rules, isB, &v
+func told(r *Reader, text []byte, m mode) (list []string, ok bool, err error) {
+	v := teller{replace: m.rules != nil && !m.all}
+	r.Rules, r.All, r.Skip, r.Visitor = m.rules, m.all, isB, &v
 	documents, edits, fault := 1, []Edit(nil), (*Fault)(nil)
 	if r.Parse {
 		documents, edits, fault = r.Read(document.Piece{Bytes: text})
 	} else {
-		r.scanner.rules, r.scanner.skip, r.scanner.visitor = rules, isB, &v
+		r.scanner.rules, r.scanner.skip, r.scanner.visitor = m.rules, isB, &v
+		r.scanner.all, r.scanner.odd = m.all || m.rules == nil, false
 		if !r.scanner.scan(text) {
 			return nil, false, nil
 		}
@@ -76,8 +87,8 @@ func told(r *Reader, text []byte, rules *paths.Rules) (list []string, ok bool, e
 // compare fails where the scanner accepts what the YAML parser does not, or finds something else.
 func compare(t interface{ Fatalf(string, ...any) }, s *Reader, text []byte) bool {
 	accepted := false
-	for _, rules := range imagesAndAll {
-		got, ok, _ := told(s, text, rules)
+	for _, m := range imagesAndAll {
+		got, ok, _ := told(s, text, m)
 		if !ok {
 			continue
 		}
@@ -85,15 +96,57 @@ func compare(t interface{ Fatalf(string, ...any) }, s *Reader, text []byte) bool
 		if s.scanner.done {
 			continue // what is behind was not looked at
 		}
-		want, _, err := told(&Reader{Parse: true}, text, rules)
+		want, _, err := told(&Reader{Parse: true}, text, m)
 		if err != nil {
 			t.Fatalf("accepted, but: %v\n%s", err, text)
 		}
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("the parser (-) and the scanner (+) tell\n%s\nof\n%s", diff, text)
 		}
+		if s.scanner.all && !s.scanner.odd {
+			if root := parsed(text); root != nil && isOdd(root) {
+				t.Fatalf("nothing odd is said of\n%s", text)
+			}
+		}
 	}
 	return accepted
+}
+
+// parsed is the root of the one document of a text, or nil for a list object: its items may be parsed by themselves.
+func parsed(text []byte) *yaml.Node {
+	p, err := document.Parse(text)
+	if err != nil || len(p.Roots) != 1 {
+		return nil
+	}
+	return p.Roots[0]
+}
+
+// isOdd reports whether a node has something that [Reader.Odd] is about.
+func isOdd(n *yaml.Node) bool {
+	if n.Tag == "!!float" && strings.HasSuffix(strings.ToLower(n.Value), "inf") || n.Tag == "!!float" && strings.EqualFold(n.Value, ".nan") {
+		return true
+	}
+	keys := make(map[string]bool)
+	for i, child := range n.Content {
+		if isOdd(child) {
+			return true
+		}
+		if n.Kind == yaml.SequenceNode && child.Kind != yaml.ScalarNode && len(child.Content) == 0 {
+			return true
+		}
+		if n.Kind != yaml.MappingNode {
+			continue
+		}
+		if i%2 == 0 {
+			if child.Kind != yaml.ScalarNode || child.Tag != "!!str" || keys[child.Value] {
+				return true
+			}
+			keys[child.Value] = true
+		} else if n.Content[i-1].Value == "image" && child.Kind != yaml.ScalarNode && len(child.Content) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // known are texts that Scan knows.
@@ -234,7 +287,7 @@ func TestWords(t *testing.T) {
 func genText() *rapid.Generator[string] {
 	value := rapid.SampledFrom([]string{
 		"List", "AList", "b", "010", "1e3", "[{image: a}, {image: 1_0}]", "{items: [{image: b}]}",
-		"a", "nginx:1", "a b", "'a'", "\"a\"", "'a''b'", "\"\\n\"", "\"\\x61\"", "\"a\n   b\"", "'a\n  b'", "a\n    b", "a\n  b", "a # c", "a #c\n    b", "a: b", "a:", "#", "|", "|-", ">", "|+", "|2", "| # c",
+		".inf", "-.INF", "[.nan]", "[[]]", "{image: {}}", "{a: b, a: c}", "{5: a}", "{true: a}", "{\"5\": a}", "a", "nginx:1", "a b", "'a'", "\"a\"", "'a''b'", "\"\\n\"", "\"\\x61\"", "\"a\n   b\"", "'a\n  b'", "a\n    b", "a\n  b", "a # c", "a #c\n    b", "a: b", "a:", "#", "|", "|-", ">", "|+", "|2", "| # c",
 		"|\n    a\n   b", "|\n      a\n\n     b\n      c", ">-\n\n     a", "|\n\n\n", "|\n \n      a", "{}", "[]", "{image: a}", "[a, b]", "[{image: a},\n {image: b}]", "{\"a\":\"b\",\"image\":1}", "{a: [b, {c: d}]}", "[a\n b]", "{a}", "[a,]", "{image: a,}", "[a,,b]", "[,]",
 		"registry.k8s.io/sig-storage/csi_attacher:v4.10.0", "some words, more than eight of bytes", "eight_or_more: a", "eight_or_more #a", "eight_or_more#a", "eight_or_more:a  ", "eight_or_more\x7fa", "eight_or_moreéa", "eight_or_more:",
 		"&x a", "*x", "!!str a", "-1", "--x", "- a", "? a", ": a", "-", "é", "\u2028", "\u0085", "\x7f", "a\tb", "\ta", "~", "null", "@a", "`a", "%a", "a%", "\"a", "'a", "a'b", "a\"b", "a{b", "{a", "a, b", "\"a\" b", "\"a\":", "<<", "=", "a\n\n      b # c", "a\n# c\n    b",
@@ -246,7 +299,7 @@ func genText() *rapid.Generator[string] {
 		return `"a\` + rapid.SampledFrom([]string{"x", "u", "U", "n", "/", "N"}).Draw(t, "escape") + digits + `"`
 	})
 	value = rapid.OneOf(value, value, value, value, value, value, value, value, value, escape)
-	key := rapid.SampledFrom([]string{"a", "b", "image", "kind", "\"image\"", "'image'", "a b", "a.b/c-d", "?", "<<", "\"im\\x61ge\"", "1", "é", "-a", "a:b", "", "\"a'b\"", "'a\"b'", "image ", "&x image", "app.kubernetes.io/part-of_it", "eight or more"})
+	key := rapid.SampledFrom([]string{"true", "~", ".inf", "null", "0x1", "a", "b", "image", "kind", "\"image\"", "'image'", "a b", "a.b/c-d", "?", "<<", "\"im\\x61ge\"", "1", "é", "-a", "a:b", "", "\"a'b\"", "'a\"b'", "image ", "&x image", "app.kubernetes.io/part-of_it", "eight or more"})
 	line := rapid.Custom(func(t *rapid.T) string {
 		indent := strings.Repeat(" ", rapid.SampledFrom([]int{0, 0, 2, 2, 4, 4, 6, 1, 3}).Draw(t, "indent"))
 		switch rapid.IntRange(0, 19).Draw(t, "line") {

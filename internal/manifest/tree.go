@@ -81,7 +81,7 @@ func (t *tree) step(s step) {
 		t.alias = len(t.steps)
 	}
 	if t.steps = append(t.steps, s); len(t.path) > maxDepth {
-		t.fail(&nodeFault{s.at, "more than " + strconv.Itoa(maxDepth) + " maps and lists in each other"})
+		t.fail(&nodeFault{node: s.at, reason: "more than " + strconv.Itoa(maxDepth) + " maps and lists in each other"})
 	}
 }
 
@@ -179,7 +179,7 @@ func (t *tree) visitItem(text *document.Text, doc *yaml.Node, path []paths.Step,
 		return t.close()
 	}
 	if len(doc.Content) != 1 || doc.Kind != yaml.SequenceNode {
-		return &nodeFault{doc, "no list of one item"}
+		return &nodeFault{node: doc, reason: "no list of one item"}
 	}
 	b.each(func(_ paths.Step, v value) { t.document(v) })
 	return t.close()

@@ -6,7 +6,8 @@ import "github.com/cozystack/image-overrides/internal/manifest/paths"
 
 // A walker tells the scalars of values that are there as a whole: of a tree, or in memory.
 type walker struct {
-	rules   *paths.Rules           // nil: all scalars
+	rules   *paths.Rules           // nil: none
+	all     bool                   // all scalars are told
 	skip    func(kind string) bool // nil: none
 	visitor Visitor
 	source  source
@@ -115,7 +116,7 @@ func (w *walker) value(v value, state paths.State) {
 		w.path = append(w.path, step)
 		if v.isMap() || v.isList() {
 			w.value(v, next)
-		} else if w.rules == nil || w.rules.Any(next) {
+		} else if w.all || w.rules.Any(next) {
 			w.tell(v, next)
 		}
 		w.path = w.path[:len(w.path)-1]

@@ -32,6 +32,7 @@ const MoreText = "did not find expected <document start>"
 type Text struct {
 	Bytes []byte       // as given
 	Roots []*yaml.Node // the root of each document in it, empty ones left out
+	JSON  bool         // it was read as JSON, which it is and YAML is not, or as which alone it was read
 
 	starts               []int // of the lines, as the YAML parser counts them; nil until somebody asks
 	line, column, offset int   // of the node that was looked up last, for finding the next
@@ -55,7 +56,7 @@ func Parse(text []byte) (*Text, error) {
 		start := bytes.TrimLeft(bytes.TrimPrefix(text, byteOrderMark), " \t\r\n")
 		if len(start) > 0 && (start[0] == '{' || start[0] == '[') {
 			if roots, err := parseJSON(text); err == nil {
-				return &Text{Bytes: text, Roots: roots}, nil
+				return &Text{Bytes: text, Roots: roots, JSON: true}, nil
 			}
 		}
 		why := reason(err)
@@ -73,7 +74,7 @@ func ParseJSON(text []byte) (*Text, error) {
 	if err != nil {
 		return Parse(text) // which says why, and where
 	}
-	return &Text{Bytes: text, Roots: roots}, nil
+	return &Text{Bytes: text, Roots: roots, JSON: true}, nil
 }
 
 func invalidUTF8(text []byte) int {

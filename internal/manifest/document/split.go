@@ -18,6 +18,7 @@ type Piece struct {
 	Offset int64  // of Bytes in the stream, from 0
 	Line   int    // of the first byte of Bytes, from 1
 	Column int    // of that byte, from 1, in characters
+	Dashes int    // where the first line behind the first begins that has three dashes in front and is no separator; 0 for none
 
 	lines *Lines // made when somebody asks
 }
@@ -51,6 +52,7 @@ type Splitter struct {
 	line    int
 	column  int
 	row     row  // JSON values in the piece to come
+	dashes  int  // see Piece, in the piece to come
 	begun   bool // row has been told where the piece's text begins
 }
 
@@ -81,7 +83,7 @@ func (s *Splitter) Next() (Piece, error) {
 	s.row, s.begun = row{}, false
 	for {
 		text := s.buf[s.start:s.end]
-		n, scanned, found := cut(text, s.scanned, s.eof)
+		n, scanned, found := s.cut(text, s.scanned)
 		s.scanned = scanned
 		if at, inRow := s.next(text, n, found); inRow {
 			n, found = at, true
@@ -146,9 +148,12 @@ func beginning(text []byte, whole bool) (at int, known bool) {
 // piece takes n bytes from the buffer.
 func (s *Splitter) piece(n int) Piece {
 	p := Piece{Bytes: s.buf[s.start : s.start+n], Offset: s.offset, Line: s.line, Column: s.column}
+	if s.dashes < n {
+		p.Dashes = s.dashes
+	}
 	p.Body = body(p.Bytes)
 	s.start += n
-	s.scanned = max(0, s.scanned-n)
+	s.scanned, s.dashes = max(0, s.scanned-n), max(0, s.dashes-n)
 	s.offset += int64(n)
 	s.line += bytes.Count(p.Bytes, []byte("\n"))
 	if n > 0 && p.Bytes[n-1] == '\n' {
@@ -204,7 +209,7 @@ func (s *Splitter) fill() {
 // text, that is how much of the text has been looked at. Of this, upTo bytes need not be looked at again; they are
 // scanned in the next call. A marker at the end of text counts only at the end of
 // the stream, since more of its line may come.
-func cut(text []byte, scanned int, eof bool) (n, upTo int, found bool) {
+func (s *Splitter) cut(text []byte, scanned int) (n, upTo int, found bool) {
 	more := func(n int) (int, int, bool) { return n, n, false }
 	for from := scanned; ; {
 		i := indexMarker(text[min(from, len(text)):])
@@ -213,7 +218,7 @@ func cut(text []byte, scanned int, eof bool) (n, upTo int, found bool) {
 		}
 		at := from + i + 1 // behind the line feed
 		rest := text[at:]
-		if len(rest) == len("---") && !eof {
+		if len(rest) == len("---") && !s.eof {
 			return more(at - 1)
 		}
 		switch {
@@ -225,6 +230,8 @@ func cut(text []byte, scanned int, eof bool) (n, upTo int, found bool) {
 				return more(at - 1)
 			}
 			return at + end + 1, at - 1, true
+		case rest[0] == '-' && s.dashes == 0:
+			s.dashes = at
 		}
 		from = at
 	}
