@@ -22,6 +22,13 @@ func (t Table) Apply(image string) (result string, entries []int) {
 	return t.apply(image, true)
 }
 
+// ApplyOnce is [Table.Apply] for an image that only one of kustomize's two filters reaches: of containers that are neither a Pod's
+// nor in a Pod template of spec.template, and of image volumes. The results differ only for entries that [Table.Lint] calls errors,
+// such as a newName with a tag.
+func (t Table) ApplyOnce(image string) (result string, entries []int) {
+	return t.apply(image, false)
+}
+
 // apply is Apply, for an image that kustomize reaches once or twice with each entry:
 // its two filters both find the containers of a Pod and of a Pod template. The
 // second time makes a difference only for entries that Lint calls errors.

@@ -2,7 +2,10 @@
 
 package imageoverrides
 
-import "github.com/cozystack/image-overrides/internal/manifest"
+import (
+	"github.com/cozystack/image-overrides/internal/manifest"
+	"github.com/cozystack/image-overrides/internal/manifest/reach"
+)
 
 // RewriteObject gives the images of an object in memory the names that the table says, as
 // [Rewrite] does with its manifest, and returns what it changed. The object is what
@@ -23,6 +26,6 @@ func RewriteObject(obj map[string]any, t Table) []Change {
 		return nil
 	}
 	r := rewriter{table: t}
-	manifest.Visit(obj, images, isDefinition, &r)
+	manifest.Visit(obj, reach.Images, reach.Definition, &r)
 	return r.changes
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cozystack/image-overrides/internal/manifest"
 	"github.com/cozystack/image-overrides/internal/manifest/document"
+	"github.com/cozystack/image-overrides/internal/manifest/reach"
 	"github.com/cozystack/image-overrides/internal/manifest/paths"
 	"github.com/cozystack/image-overrides/internal/quote"
 )
@@ -148,22 +149,6 @@ func (o Rewriter) Rewrite(dst io.Writer, src io.Reader, t Table) (Result, error)
 	return result, err
 }
 
-// images are the paths of what kustomize 5.8.1 takes for images, in every object whose kind is not definition. Both of its
-// filters go over the object, for each entry: the first of old, the second by the paths that it is configured with.
-var images = paths.NewRules(
-	[]string{"**.containers[].image", "**.initContainers[].image"},
-	[]string{
-		"spec.containers.image", "spec.initContainers.image", "spec.volumes.image.reference",
-		"spec.template.spec.containers.image", "spec.template.spec.initContainers.image", "spec.template.spec.volumes.image.reference",
-	},
-)
-
-// isTwice reports whether both filters reach an image.
-func isTwice(s paths.State) bool { return images.In(0, s) && images.In(1, s) }
-
-// isDefinition reports whether kustomize leaves objects of that kind alone.
-func isDefinition(kind string) bool { return kind == "CustomResourceDefinition" }
-
 // A rewriter does one Rewrite.
 type rewriter struct {
 	table   Table
@@ -202,7 +187,7 @@ func (r *rewriter) stream(src io.Reader) error {
 	if limit == 0 {
 		limit = MaxDocument
 	}
-	r.reader.Rules, r.reader.Skip, r.reader.Visitor = images, isDefinition, r
+	r.reader.Rules, r.reader.Skip, r.reader.Visitor = reach.Images, reach.Definition, r
 	pieces := &r.pieces
 	pieces.Reset(src, limit, r.dst.flush)
 	for {
@@ -259,7 +244,7 @@ func (r *rewriter) Object() { r.changes = r.changes[:r.whole] }
 // Scalar gives an image its new name.
 func (r *rewriter) Scalar(s *manifest.Scalar) {
 	old := s.Text() // for the table to look at, no longer
-	changed, entries := r.table.apply(old, isTwice(s.State))
+	changed, entries := r.table.apply(old, reach.Twice(s.State))
 	if changed == old {
 		return
 	}
