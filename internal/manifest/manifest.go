@@ -71,6 +71,7 @@ type Scalar struct {
 
 	source source
 	path   []paths.Step
+	base   int    // how many of its steps lead to the object
 	text   string // as kustomize sees it, unless it has to be decoded
 	ready  bool   // text is it
 	one    [1]int // for Place, since what is handed on by an interface is allocated
@@ -93,6 +94,9 @@ func (s *Scalar) Text() string {
 
 // Path returns the way from the document's root, or from the object in memory, until the visitor returns.
 func (s *Scalar) Path() []paths.Step { return s.path }
+
+// InObject returns the way from the object, which is an item of a list object or all of a document, until the visitor returns.
+func (s *Scalar) InObject() []paths.Step { return s.path[s.base:] }
 
 // Place returns the offset in the piece of a byte of the text, both from 0: where it stands, or where the alias does that stands
 // for it. Objects in memory have none, and 0.

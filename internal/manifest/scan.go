@@ -561,7 +561,7 @@ func (s *scanner) flush() {
 	}
 	s.pend = false
 	f := &s.found
-	s.scalar.source, s.scalar.path = s, s.path
+	s.scalar.source, s.scalar.path, s.scalar.base = s, s.path, s.base
 	if s.scalar.ready = f.verbatim && (s.base == 0 || f.style != plain); s.scalar.ready {
 		s.scalar.text = text(s.text[f.start:f.end])
 	}

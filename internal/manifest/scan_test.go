@@ -50,7 +50,7 @@ func (v *teller) Scalar(s *Scalar) {
 	if text != "" {
 		places = fmt.Sprintf(" from %d over %d to %d", s.Place(0), s.Place(len(text)/2), s.Place(len(text)-1))
 	}
-	v.told = append(v.told, fmt.Sprintf("%s %x %q%s", paths.Append(nil, s.Path()), s.State, text, places))
+	v.told = append(v.told, fmt.Sprintf("%s %x %d %q%s", paths.Append(nil, s.Path()), s.State, len(s.InObject()), text, places))
 	if v.replace {
 		s.Replace("new/" + strings.ToLower(text))
 	}
@@ -223,11 +223,11 @@ func TestSkip(t *testing.T) {
 	var s Reader
 	for text, want := range map[string][]string{
 		"image: a\nkind: b\nimage: [\n":                           {},
-		"kind: c\nimage: a\nkind: 'b'\nx: y":                      {`image a "a" from 15 over 15 to 15`, "{APIVersion: Kind:c Namespace: Name:}", `"a" becomes "new/a"`},
+		"kind: c\nimage: a\nkind: 'b'\nx: y":                      {`image a 1 "a" from 15 over 15 to 15`, "{APIVersion: Kind:c Namespace: Name:}", `"a" becomes "new/a"`},
 		"image: a\nkind: b":                                       {},
 		"kind: b\n\n# c\n":                                        {},
 		`{"kind": "b", "image": "a"}`:                             {},
-		"kind: List\nitems:\n- kind: b\n  image: a\n- image: c\n": {`items[1].image a "c" from 48 over 48 to 48`, "{APIVersion: Kind: Namespace: Name:}", `"c" becomes "new/c"`},
+		"kind: List\nitems:\n- kind: b\n  image: a\n- image: c\n": {`items[1].image a 1 "c" from 48 over 48 to 48`, "{APIVersion: Kind: Namespace: Name:}", `"c" becomes "new/c"`},
 	} {
 		got, ok, _ := told(&s, []byte(text), imagesAndAll[0])
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || !ok {

@@ -13,6 +13,7 @@ type walker struct {
 	source  source
 
 	path    []paths.Step
+	base    int  // how many steps of the path lead to the object
 	listed  bool // the object is an item of a list object
 	at      value
 	object  Name
@@ -68,6 +69,7 @@ func (w *walker) document(v value) {
 	if w.rules != nil {
 		state = w.rules.Root()
 	}
+	w.base = len(w.path)
 	if w.value(v, state); !w.stopped {
 		w.visitor.End(&w.object)
 	}
@@ -130,6 +132,6 @@ func (w *walker) tell(v value, state paths.State) {
 		return
 	}
 	w.at = v
-	w.scalar = Scalar{State: state, Document: w.scalar.Document, source: w.source, path: w.path, text: text, ready: true}
+	w.scalar = Scalar{State: state, Document: w.scalar.Document, source: w.source, path: w.path, base: w.base, text: text, ready: true}
 	w.visitor.Scalar(&w.scalar)
 }
