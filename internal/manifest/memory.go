@@ -86,7 +86,11 @@ func (e entry) field(key string, fits func(value) bool) value {
 	return nil
 }
 
-func (e entry) name() (string, bool)     { return asString(e.v) }
+func (e entry) name() string {
+	text, _ := asString(e.v)
+	return text
+}
+
 func (e entry) text(bool) (string, bool) { return asString(e.v) }
 
 // asString returns the text of a string of any type.

@@ -463,7 +463,7 @@ func (s *scanner) names(key string) bool {
 // name notes what the object is called.
 func (s *scanner) name(key string, start, end int, style style) bool {
 	value := text(s.text[start:end])
-	if style == plain && isNull(value) {
+	if value == "" || style == plain && isNull(value) {
 		return true
 	}
 	top := len(s.levels) - 1

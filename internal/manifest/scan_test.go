@@ -312,7 +312,7 @@ func genText() *rapid.Generator[string] {
 		case 7, 8, 9:
 			return indent + rapid.SampledFrom([]string{"a", "image", "kind", "- a", "- image", "items", "metadata"}).Draw(t, "key") + rapid.SampledFrom([]string{":", ":", ":", ": ", ": # c"}).Draw(t, "end") + "\n"
 		}
-		return indent + rapid.SampledFrom([]string{"a", "image", "kind", "'image'", "items", "name", "apiVersion", "\"\\x69mage\""}).Draw(t, "key") + ": " + value.Draw(t, "value") + "\n"
+		return indent + rapid.SampledFrom([]string{"a", "image", "kind", "'image'", "items", "name", "namespace", "apiVersion", "metadata", "\"\\x69mage\""}).Draw(t, "key") + ": " + value.Draw(t, "value") + "\n"
 	})
 	return rapid.Custom(func(t *rapid.T) string {
 		text := strings.Join(rapid.SliceOfN(line, 1, 6).Draw(t, "lines"), "")

@@ -107,12 +107,15 @@ func (b branch) field(key string, fits func(value) bool) value {
 	return nil
 }
 
-func (b branch) name() (string, bool) {
+func (b branch) name() string {
 	if b.node != nil {
-		return "", false
+		return ""
 	}
 	n := resolve(b.kid.at)
-	return n.Value, n.Kind == yaml.ScalarNode && n.Tag != "!!null"
+	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		return ""
+	}
+	return n.Value
 }
 
 func (b branch) text(listed bool) (string, bool) {

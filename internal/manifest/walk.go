@@ -2,7 +2,11 @@
 
 package manifest
 
-import "github.com/cozystack/image-overrides/internal/manifest/paths"
+import (
+	"cmp"
+
+	"github.com/cozystack/image-overrides/internal/manifest/paths"
+)
 
 // A walker tells the scalars of values that are there as a whole: of a tree, or in memory.
 type walker struct {
@@ -30,25 +34,19 @@ type value interface {
 	each(f func(step paths.Step, v value))
 	// field returns the first value of a map's field that fits, or nil.
 	field(key string, fits func(value) bool) value
-	// name returns the text of a scalar that is not null.
-	name() (string, bool)
+	// name returns the text of a scalar that is not null, and "" otherwise.
+	name() string
 	// text returns the text of what may be told as a scalar; listed says whether kustomize takes it through JSON.
 	text(listed bool) (string, bool)
 }
 
 // document tells the scalars of an object, or of each item of a list object.
 func (w *walker) document(v value) {
-	name := func(v value, key string) string {
-		var text string
-		if v != nil {
-			v.field(key, func(v value) bool {
-				name, ok := v.name()
-				if ok {
-					text = name
-				}
-				return ok
-			})
-		}
+	name := func(v value, key string) (text string) {
+		v.field(key, func(v value) bool {
+			text = v.name()
+			return text != ""
+		})
 		return text
 	}
 	kind := name(v, "kind")
@@ -63,8 +61,13 @@ func (w *walker) document(v value) {
 		return
 	}
 	w.visitor.Object()
-	metadata := v.field("metadata", func(value) bool { return true })
-	w.object.parts = Object{name(v, "apiVersion"), kind, name(metadata, "namespace"), name(metadata, "name")}
+	o := Object{APIVersion: name(v, "apiVersion"), Kind: kind}
+	v.field("metadata", func(metadata value) bool {
+		o.Namespace = cmp.Or(o.Namespace, name(metadata, "namespace"))
+		o.Name = cmp.Or(o.Name, name(metadata, "name"))
+		return false // the key may be there once more
+	})
+	w.object.parts = o
 	var state paths.State
 	if w.rules != nil {
 		state = w.rules.Root()

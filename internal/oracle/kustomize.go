@@ -5,6 +5,7 @@ package oracle
 import (
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -122,22 +123,33 @@ func SameObjects(t T, got, want string) {
 }
 
 // SameLists compares objects.
-func SameLists(t T, g, w []any) {
+func SameLists(t T, got, want []any) {
 	t.Helper()
-	// Of nothing in braces kustomize makes an empty text. A number that it took through JSON may be an integer now, and was none.
-	same := cmp.FilterValues(func(a, b any) bool { return reflect.TypeOf(a) != reflect.TypeOf(b) }, cmp.Comparer(func(a, b any) bool {
-		if a == nil || b == nil {
-			return a == "" || b == ""
-		}
-		i, isInt := a.(int)
-		f, isFloat := b.(float64)
-		if !isInt || !isFloat {
-			i, isInt = b.(int)
-			f, isFloat = a.(float64)
-		}
-		return isInt && isFloat && float64(i) == f
-	}))
-	if diff := cmp.Diff(w, g, same); diff != "" {
-		t.Errorf("kustomize has the objects (-), and not (+)\n%s", diff)
+	if !same(want, got) {
+		t.Errorf("kustomize has the objects (-), and not (+)\n%s", cmp.Diff(want, got))
 	}
+}
+
+// same reports whether values are the same, but for two things that kustomize does besides: of nothing in braces it makes an empty
+// text, and a number that it took through JSON may be an integer now, and was none.
+func same(a, b any) bool {
+	switch a := a.(type) {
+	case nil:
+		return b == nil || b == ""
+	case string:
+		return a == b || a == "" && b == nil
+	case int:
+		f, isFloat := b.(float64)
+		return a == b || isFloat && float64(a) == f
+	case float64:
+		i, isInt := b.(int)
+		return a == b || isInt && float64(i) == a
+	case []any:
+		list, ok := b.([]any)
+		return ok && slices.EqualFunc(a, list, same)
+	case map[string]any:
+		m, ok := b.(map[string]any)
+		return ok && maps.EqualFunc(a, m, same)
+	}
+	return reflect.DeepEqual(a, b)
 }
