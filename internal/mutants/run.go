@@ -16,9 +16,9 @@ import (
 // guards are what runs for a mutant of a package, by its folder: quick tests first, and those of other packages and of other
 // modules last. A package that is not here has its own tests, which alone are run where the guards are listed too.
 var guards = map[string][]guard{
-	"internal/manifest":          {{dir: "internal/manifest"}, {dir: "imageoverrides", run: "Rewrite|Kustomize"}},
-	"internal/manifest/document": {{dir: "internal/manifest/document"}, {dir: "internal/manifest"}, {dir: "imageoverrides", run: "Rewrite|Kustomize"}},
-	"internal/manifest/paths":    {{dir: "internal/manifest/paths"}, {dir: "internal/manifest"}, {dir: "imageoverrides", run: "Rewrite|Kustomize"}},
+	"internal/manifest":          {{dir: "internal/manifest"}, {dir: "imageoverrides", run: rewriting}},
+	"internal/manifest/document": {{dir: "internal/manifest/document"}, {dir: "internal/manifest"}, {dir: "imageoverrides", run: rewriting}},
+	"internal/manifest/paths":    {{dir: "internal/manifest/paths"}, {dir: "internal/manifest"}, {dir: "imageoverrides", run: rewriting}},
 	"imageoverrides": {
 		{dir: "imageoverrides", skip: "Rewrite|Hostile"},
 		{dir: "imageoverrides", run: "Rewrite|Hostile"},
@@ -30,6 +30,9 @@ var guards = map[string][]guard{
 		{dir: "internal/conformance", run: "^TestCheck"}, // with Helm, which takes ten seconds to link
 	},
 }
+
+// rewriting are the quick tests of what Rewrite makes of texts.
+const rewriting = "^TestRewrite(AsKustomize|Laws|Notations|Tags|Merges|Empty|StaysJSON|Documents|Limits|Faults|LineBreaks|Object|Safety)$|Facts"
 
 // A guard is a folder whose tests run for a mutant. It may be of another module that has this one by a replace directive.
 type guard struct {

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package paths
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cozystack/image-overrides/internal/quote"
+)
+
+// leads reports whether a rule leads to the end of a path, by what its doc says and nothing else.
+func leads(rule string, path []Step) bool {
+	keys, deep := strings.CutPrefix(rule, "**.")
+	if deep {
+		for i := range path {
+			if i > 0 && path[i].Item >= 0 && path[i-1].Item < 0 {
+				continue // in the middle of what a key holds
+			}
+			if path[i].Item < 0 && leads(keys, path[i:]) {
+				return true
+			}
+		}
+		return false
+	}
+	for len(path) > 0 && path[0].Item >= 0 {
+		path = path[1:] // lists at the root
+	}
+	key, rest, more := strings.Cut(keys, ".")
+	key, list := strings.CutSuffix(key, "[]")
+	if len(path) == 0 || path[0].Key != key {
+		return false
+	}
+	path = path[1:]
+	items := 0
+	for len(path) > items && path[items].Item >= 0 {
+		items++
+	}
+	switch {
+	case list && items != 1, !more && !list && items > 0:
+		return false
+	case !more:
+		return len(path) == items
+	}
+	return leads(rest, path[items:])
+}
+
+// TestRules: rules that are followed step by step lead where their doc says.
+func TestRules(t *testing.T) {
+	key := rapid.SampledFrom([]string{"a", "b", "c", "spec", "image"})
+	rule := rapid.Custom(func(t *rapid.T) string {
+		var parts []string
+		for range rapid.IntRange(1, 3).Draw(t, "keys") {
+			parts = append(parts, key.Draw(t, "key")+rapid.SampledFrom([]string{"", "", "[]"}).Draw(t, "list"))
+		}
+		return rapid.SampledFrom([]string{"", "**."}).Draw(t, "deep") + strings.Join(parts, ".")
+	})
+	step := rapid.Custom(func(t *rapid.T) Step {
+		if rapid.IntRange(0, 2).Draw(t, "item") == 0 {
+			return Step{Item: rapid.IntRange(0, 2).Draw(t, "index")}
+		}
+		return Step{Key: rapid.OneOf(key, key, rapid.SampledFrom([]string{"", "ab", "imagE", strings.Repeat("k", 40)})).Draw(t, "key"), Item: -1}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		groups := [][]string{rapid.SliceOfN(rule, 1, 3).Draw(t, "rules"), rapid.SliceOfN(rule, 0, 2).Draw(t, "more rules")}
+		r := NewRules(groups...)
+		path := rapid.SliceOfN(step, 1, 7).Draw(t, "path")
+		state := r.Root()
+		for _, s := range path {
+			if s.Item >= 0 {
+				state = r.Item(state)
+			} else {
+				state = r.Key(state, s.Key)
+			}
+		}
+		any := false
+		for i, rules := range groups {
+			want := false
+			for _, rule := range rules {
+				want = want || leads(rule, path)
+			}
+			any = any || want
+			if r.In(i, state) != want {
+				t.Fatalf("%q lead to %s: %v, want %v", rules, Append(nil, path), !want, want)
+			}
+		}
+		if last := path[len(path)-1]; r.Any(state) != any || any && last.Item < 0 && !r.May(last.Key) {
+			t.Fatalf("%q lead to %s: any %v, may %v, want %v", groups, Append(nil, path), r.Any(state), r.May(last.Key), any)
+		}
+	})
+	for _, rules := range [][]string{{""}, {"a..b"}, {strings.Repeat("k", 32)}, strings.Split(strings.Repeat("a.b ", 25), " ")[:25]} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%q are rules", rules)
+				}
+			}()
+			NewRules(rules)
+		}()
+	}
+}
+
+// TestAppend: a path is written as its doc says, and not much longer than Longest.
+func TestAppend(t *testing.T) {
+	plain := rapid.StringMatching(`[!#-Z\\^-~]{1,5}`).Filter(func(s string) bool { return !strings.ContainsAny(s, ".[]\"") })
+	odd := rapid.OneOf(rapid.SampledFrom([]string{"", "a.b", "a[0]", "a b", "é", "\"", "\n", "]", "\x7f"}), rapid.Just(strings.Repeat("k", 3000)), rapid.Just(strings.Repeat("k", quote.Limit)))
+	rapid.Check(t, func(t *rapid.T) {
+		var path []Step
+		for range rapid.SampledFrom([]int{1, 3, 8, 400}).Draw(t, "steps") {
+			switch rapid.IntRange(0, 9).Draw(t, "step") {
+			case 0, 1, 2:
+				path = append(path, Step{Item: rapid.SampledFrom([]int{0, 1, 12345}).Draw(t, "item")})
+			case 3:
+				path = append(path, Step{Key: odd.Draw(t, "key"), Item: -1})
+			default:
+				path = append(path, Step{Key: plain.Draw(t, "key"), Item: -1})
+			}
+		}
+		var want strings.Builder
+		for _, s := range path {
+			switch {
+			case s.Item >= 0:
+				fmt.Fprintf(&want, "[%d]", s.Item)
+			case s.Key == "" || strings.ContainsAny(s.Key, ".[] \"é\n\x7f") || len(s.Key) > quote.Limit:
+				want.WriteString("[" + quote.Value(s.Key) + "]")
+			default:
+				if want.Len() > 0 {
+					want.WriteByte('.')
+				}
+				want.WriteString(s.Key)
+			}
+		}
+		got := string(Append([]byte("x "), path))
+		got, ok := strings.CutPrefix(got, "x ")
+		switch head, end, cut := strings.Cut(got, "..."); {
+		case !ok || len(got) > Longest+6*(quote.Limit+20):
+			t.Fatalf("%d bytes, %q", len(got), got)
+		case !cut && got != want.String():
+			t.Fatalf("%q, want %q", got, want.String())
+		case cut && (len(want.String()) < Longest/2 || !strings.HasPrefix(want.String(), head) || !strings.HasSuffix(want.String(), strings.TrimPrefix(end, "."))):
+			t.Fatalf("%q, want the ends of %q", got, want.String())
+		}
+	})
+}
