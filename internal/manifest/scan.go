@@ -467,7 +467,7 @@ func (s *scanner) name(key string, start, end int, style style) bool {
 		return true
 	}
 	top := len(s.levels) - 1
-	if top == 0 && s.base > 0 { // the kind of a list object, behind its items
+	if top == 0 && s.listing == assumed && key == "kind" { // that of a list object, behind its items
 		if s.listing = isNone; IsList(value) {
 			s.listing = isList
 		}
