@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cozystack/image-overrides/internal/oracle"
+	"github.com/cozystack/image-overrides/internal/platform"
 )
 
 // TestRewriteObject: an object in memory becomes what its rewritten manifest decodes to, by
@@ -208,5 +209,20 @@ func TestRewriteObjectOdd(t *testing.T) {
 	want := []Change{{Path: "containers[0].image", Old: "nginx", New: "m/web:v2", Entries: []int{0}}}
 	if diff := cmp.Diff(want, RewriteObject(object, webTable(t))); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// BenchmarkRewriteObject looks through an object that the table changes nothing of, again and again.
+func BenchmarkRewriteObject(b *testing.B) {
+	var object map[string]any
+	if err := yaml.Unmarshal(platform.Workload(7), &object); err != nil {
+		b.Fatal(err)
+	}
+	table := manyTable(b, 100)
+	b.ReportAllocs()
+	for b.Loop() {
+		if changes := RewriteObject(object, table); changes != nil {
+			b.Fatal(changes)
+		}
 	}
 }

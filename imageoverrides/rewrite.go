@@ -12,8 +12,8 @@ import (
 
 	"github.com/cozystack/image-overrides/internal/manifest"
 	"github.com/cozystack/image-overrides/internal/manifest/document"
-	"github.com/cozystack/image-overrides/internal/manifest/reach"
 	"github.com/cozystack/image-overrides/internal/manifest/paths"
+	"github.com/cozystack/image-overrides/internal/manifest/reach"
 	"github.com/cozystack/image-overrides/internal/quote"
 )
 

@@ -19,26 +19,29 @@ func Visit(object any, rules *paths.Rules, skip func(kind string) bool, visitor 
 	m := &memory{}
 	m.walker = walker{rules: rules, all: rules == nil, skip: skip, visitor: visitor, source: m}
 	visitor.Begin()
-	m.document(m.of(object, nil))
+	m.document(m.push(object))
 }
 
 // memory walks objects in memory.
 type memory struct {
 	walker
+	entries []*entry // room for the values that are being looked at, one in the other
+	used    int
 }
 
 func (m *memory) decode() string       { return m.scalar.text }
 func (m *memory) places(at []int)      { clear(at) }
-func (m *memory) replace(value string) { m.at.(entry).set(value) }
+func (m *memory) replace(value string) { e := m.at.(*entry); e.around.set(e.key, value) }
 
 // An entry is a value of an object in memory.
 type entry struct {
 	memory *memory
 	v      any
-	m      mapping   // which v is
-	list   []any     // which v is
-	kind   entryKind // of v
-	set    func(s string)
+	kind   entryKind
+	m      mapping // which v is
+	list   []any   // which v is
+	around mapping // whose field it is, if it is one
+	key    key
 }
 
 type entryKind byte
@@ -49,9 +52,14 @@ const (
 	isItems
 )
 
-// of returns a value, and what puts another string in its place.
-func (m *memory) of(v any, set func(string)) value {
-	e := entry{memory: m, v: v, set: set}
+// push returns an entry for a value, until it is popped.
+func (m *memory) push(v any) *entry {
+	if m.used == len(m.entries) {
+		m.entries = append(m.entries, &entry{memory: m})
+	}
+	e := m.entries[m.used]
+	m.used++
+	e.v, e.kind = v, isOther
 	var ok bool
 	if e.m, ok = mappingOf(v); ok {
 		e.kind = isMapping
@@ -61,37 +69,48 @@ func (m *memory) of(v any, set func(string)) value {
 	return e
 }
 
-func (e entry) isMap() bool  { return e.kind == isMapping }
-func (e entry) isList() bool { return e.kind == isItems }
+func (m *memory) pop() { m.used-- }
 
-func (e entry) each(f func(step paths.Step, v value)) {
-	for i, item := range e.list {
-		f(paths.Step{Item: i}, e.memory.of(item, func(string) {}))
-	}
-	if e.kind != isMapping {
+func (e *entry) isMap() bool  { return e.kind == isMapping }
+func (e *entry) isList() bool { return e.kind == isItems }
+
+func (e *entry) each(do visit, state paths.State) {
+	m := e.memory
+	if e.kind == isItems {
+		for i, item := range e.list {
+			v := m.push(item)
+			v.around = mapping{}
+			do(&m.walker, paths.Step{Item: i}, v, state)
+			m.pop()
+		}
 		return
 	}
 	for _, key := range e.m.sorted() {
-		f(paths.Step{Key: key.text, Item: -1}, e.memory.of(e.m.at(key), func(s string) { e.m.set(key, s) }))
+		v := m.push(e.m.at(key))
+		v.around, v.key = e.m, key
+		do(&m.walker, paths.Step{Key: key.text, Item: -1}, v, state)
+		m.pop()
 	}
 }
 
-func (e entry) field(key string, fits func(value) bool) value {
+func (e *entry) field(key string, fits func(value) bool) value {
 	if e.kind != isMapping {
 		return nil
 	}
-	if v := e.memory.of(e.m.get(key), nil); fits(v) {
-		return v
+	v := e.memory.push(e.m.get(key))
+	defer e.memory.pop()
+	if fits(v) {
+		return v // until another is looked at
 	}
 	return nil
 }
 
-func (e entry) name() string {
+func (e *entry) name() string {
 	text, _ := asString(e.v)
 	return text
 }
 
-func (e entry) text(bool) (string, bool) { return asString(e.v) }
+func (e *entry) text(bool) (string, bool) { return asString(e.v) }
 
 // asString returns the text of a string of any type.
 func asString(v any) (string, bool) {

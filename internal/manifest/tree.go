@@ -43,7 +43,7 @@ func (t *tree) branch(k *kid) branch { return branch{t, k, k.node} }
 func (b branch) isMap() bool  { return b.node != nil && b.node.text.Kind == yaml.MappingNode }
 func (b branch) isList() bool { return b.node != nil && b.node.text.Kind == yaml.SequenceNode }
 
-func (b branch) each(f func(step paths.Step, v value)) {
+func (b branch) each(do visit, state paths.State) {
 	t := b.tree
 	isMap := b.isMap()
 	for i := range b.node.kids {
@@ -69,7 +69,7 @@ func (b branch) each(f func(step paths.Step, v value)) {
 			}
 		}
 		if !t.stopped {
-			f(s, t.branch(k))
+			do(&t.walker, s, t.branch(k), state)
 		}
 		t.steps, t.alias = t.steps[:steps], alias
 	}
@@ -184,7 +184,7 @@ func (t *tree) visitItem(text *document.Text, doc *yaml.Node, path []paths.Step,
 	if len(doc.Content) != 1 || doc.Kind != yaml.SequenceNode {
 		return &nodeFault{node: doc, reason: "no list of one item"}
 	}
-	b.each(func(_ paths.Step, v value) { t.document(v) })
+	b.each(func(w *walker, _ paths.Step, v value, _ paths.State) { w.document(v) }, 0)
 	return t.close()
 }
 

@@ -19,6 +19,7 @@ type walker struct {
 	path    []paths.Step
 	base    int  // how many steps of the path lead to the object
 	listed  bool // the object is an item of a list object
+	found   bool // the items of the list object were
 	at      value
 	object  Name
 	scalar  Scalar
@@ -29,9 +30,8 @@ type walker struct {
 type value interface {
 	isMap() bool
 	isList() bool
-	// each calls f with the fields of a map, or the items of a list, in order. The walker's value is the one that f is called
-	// with, meanwhile.
-	each(f func(step paths.Step, v value))
+	// each calls do with the fields of a map, or the items of a list, in order. These are valid until it returns.
+	each(do visit, state paths.State)
 	// field returns the first value of a map's field that fits, or nil.
 	field(key string, fits func(value) bool) value
 	// name returns the text of a scalar that is not null, and "" otherwise.
@@ -39,6 +39,10 @@ type value interface {
 	// text returns the text of what may be told as a scalar; listed says whether kustomize takes it through JSON.
 	text(listed bool) (string, bool)
 }
+
+// A visit is what is done with the fields of a map or the items of a list that the rules have come to with a state. It is no
+// closure, which would be allocated for each map and list.
+type visit func(w *walker, step paths.Step, v value, state paths.State)
 
 // document tells the scalars of an object, or of each item of a list object.
 func (w *walker) document(v value) {
@@ -53,7 +57,7 @@ func (w *walker) document(v value) {
 	if IsList(kind) && v.isMap() {
 		if items := v.field("items", value.isList); items != nil {
 			w.visitor.Object()
-			w.items(v, items)
+			w.items(v)
 			return
 		}
 	}
@@ -79,53 +83,72 @@ func (w *walker) document(v value) {
 }
 
 // items tells the items of a list object.
-func (w *walker) items(v, items value) {
-	listed, done := w.listed, false
-	v.each(func(step paths.Step, v value) {
-		if done || step.Key != "items" || !v.isList() {
-			return // which v is not: it is the first list
-		}
-		done, w.listed = true, true
-		w.path = append(w.path, step)
-		v.each(func(step paths.Step, v value) {
-			if w.stopped {
-				return
-			}
-			w.path = append(w.path, step)
-			w.document(v)
-			w.path = w.path[:len(w.path)-1]
-		})
-		w.path = w.path[:len(w.path)-1]
-	})
-	w.listed = listed
+func (w *walker) items(v value) {
+	listed, found := w.listed, w.found
+	w.listed, w.found = true, false
+	v.each((*walker).itemsField, 0)
+	w.listed, w.found = listed, found
+}
+
+// itemsField tells the items of a list object, which are its first list of that name.
+func (w *walker) itemsField(step paths.Step, v value, _ paths.State) {
+	if w.found || step.Key != "items" || !v.isList() {
+		return
+	}
+	w.found = true
+	w.path = append(w.path, step)
+	v.each((*walker).item, 0)
+	w.path = w.path[:len(w.path)-1]
+}
+
+// item tells an item of a list object.
+func (w *walker) item(step paths.Step, v value, _ paths.State) {
+	if w.stopped {
+		return
+	}
+	w.path = append(w.path, step)
+	w.document(v)
+	w.path = w.path[:len(w.path)-1]
 }
 
 // value tells the scalars in a value, to which the rules lead.
 func (w *walker) value(v value, state paths.State) {
-	isMap := v.isMap()
-	if !isMap && !v.isList() {
+	switch {
+	case v.isMap():
+		v.each((*walker).field, state)
+	case v.isList():
+		v.each((*walker).element, state)
+	}
+}
+
+// field tells the scalars in a field of a map.
+func (w *walker) field(step paths.Step, v value, state paths.State) {
+	if w.rules != nil {
+		state = w.rules.Key(state, step.Key)
+	}
+	w.below(step, v, state)
+}
+
+// element tells the scalars in an item of a list.
+func (w *walker) element(step paths.Step, v value, state paths.State) {
+	if w.rules != nil {
+		state = w.rules.Item(state)
+	}
+	w.below(step, v, state)
+}
+
+// below tells the scalars in a value a step further.
+func (w *walker) below(step paths.Step, v value, state paths.State) {
+	if w.stopped {
 		return
 	}
-	v.each(func(step paths.Step, v value) {
-		if w.stopped {
-			return
-		}
-		var next paths.State
-		switch {
-		case w.rules == nil:
-		case isMap:
-			next = w.rules.Key(state, step.Key)
-		default:
-			next = w.rules.Item(state)
-		}
-		w.path = append(w.path, step)
-		if v.isMap() || v.isList() {
-			w.value(v, next)
-		} else if w.all || w.rules.Any(next) {
-			w.tell(v, next)
-		}
-		w.path = w.path[:len(w.path)-1]
-	})
+	w.path = append(w.path, step)
+	if v.isMap() || v.isList() {
+		w.value(v, state)
+	} else if w.all || w.rules.Any(state) {
+		w.tell(v, state)
+	}
+	w.path = w.path[:len(w.path)-1]
 }
 
 // tell tells a scalar.
