@@ -36,9 +36,32 @@
 //
 // # Non-goals
 //
-// Nothing here asks a registry, a cluster or a file system. Images that kustomize does not
+// Nothing here asks a registry or a cluster. Images that kustomize does not
 // reach (in env, args, ConfigMaps, or split into repository and tag) stay as they
 // are, and are not reported. Patterns are not supported: one entry is for one image name.
+//
+// # The house
+//
+// An image of a manifest passes each room once. internal/manifest/document cuts the stream into documents; internal/manifest
+// tells their scalars, with their ways by internal/manifest/paths and led by the rules of internal/manifest/reach, which knows where kustomize
+// looks; [Table.Apply] gives the image its name (index.go, wild.go, pattern.go); internal/manifest makes the edit, in the notation that
+// internal/manifest/document writes; and rewrite.go tells the change and writes the bytes. The other rooms:
+//
+//   - imageoverrides: the table, from its text (parse.go, scan.go, input.go) over its faults (validate.go, lint.go, errors.go) to what it does
+//   - imageoverrides/chart: the rules and the merge as a Helm library chart, and a check of charts
+//   - postrender: the table in the post-renderers of HelmReleases
+//   - reference: image references
+//   - internal/whole: a table's text, read whole, and where everything stands in it
+//   - internal/values: where texts and manifests hold a table
+//   - internal/node: YAML nodes of manifests, for those who edit more than scalars
+//   - internal/release: HelmReleases in manifests, and their lists of post-renderers as text
+//   - internal/refuse: documents that must not be edited: templates, and what SOPS signed
+//   - internal/replace: files that are replaced as a whole
+//   - internal/quote: texts of others in messages
+//   - internal/oracle, internal/platform: kustomize, and manifests, for tests and benchmarks
+//   - internal/conformance, internal/e2e: modules that hold all of it against Helm, kustomize, the API server and Flux
+//   - internal/mutants, internal/tools: what measures the tests, and the tools of the Makefile
+//   - examples/imageoverrides, examples/operator, examples/operator/overrides: the command and the controller, to copy from
 //
 // # Compatibility
 //
