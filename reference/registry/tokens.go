@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"oras.land/oras-go/v2/errdef"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/cozystack/image-overrides/internal/quote"
+)
+
+// tokens is the memory of one registry's answers to challenges for one credential. Of callers that want one
+// token at the same time, one exchange serves all, and it belongs to none of them: it ends when it is
+// done, at its own timeout, or when nobody waits any more. (With auth.NewCache the first
+// caller's end is everybody's.)
+type tokens struct {
+	server  *server
+	secrets *secrets
+	timeout time.Duration
+
+	mu        sync.Mutex
+	scheme    auth.Scheme
+	known     map[string]string
+	exchanges map[string]*exchange
+}
+
+type exchange struct {
+	done    chan struct{}
+	token   string
+	err     error
+	waiting int
+	cancel  context.CancelFunc
+}
+
+// GetScheme returns the scheme of the last challenge.
+func (t *tokens) GetScheme(context.Context, string) (auth.Scheme, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.scheme == auth.SchemeUnknown {
+		return auth.SchemeUnknown, errdef.ErrNotFound
+	}
+	return t.scheme, nil
+}
+
+// GetToken returns a token that is known.
+func (t *tokens) GetToken(_ context.Context, _ string, scheme auth.Scheme, key string) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	token, found := t.known[key]
+	if !found || scheme != t.scheme {
+		return "", errdef.ErrNotFound
+	}
+	return token, nil
+}
+
+// Set gets a token by fetch.
+func (t *tokens) Set(ctx context.Context, _ string, scheme auth.Scheme, key string, fetch func(context.Context) (string, error)) (string, error) {
+	name := scheme.String() + " " + key
+	t.mu.Lock()
+	x := t.exchanges[name]
+	if x == nil {
+		own, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), t.timeout, errSilent)
+		x = &exchange{done: make(chan struct{}), cancel: cancel}
+		t.exchanges[name] = x
+		go t.run(own, x, name, scheme, key, fetch)
+	}
+	x.waiting++
+	t.mu.Unlock()
+	select {
+	case <-x.done:
+		return x.token, x.err
+	case <-ctx.Done():
+	}
+	t.mu.Lock()
+	if x.waiting--; x.waiting == 0 {
+		x.cancel()
+		if t.exchanges[name] == x {
+			delete(t.exchanges, name)
+		}
+	}
+	t.mu.Unlock()
+	return "", context.Cause(ctx)
+}
+
+func (t *tokens) run(ctx context.Context, x *exchange, name string, scheme auth.Scheme, key string, fetch func(context.Context) (string, error)) {
+	defer x.cancel()
+	c := &call{server: t.server, secrets: t.secrets, token: true}
+	token, err := fetch(c.context(ctx))
+	if err != nil && c.host != "" || as(err) != nil {
+		err = c.tokenFault(ctx, err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err == nil {
+		if scheme != t.scheme {
+			t.scheme, t.known = scheme, make(map[string]string)
+		}
+		t.known[key] = token
+		t.secrets.add(token)
+	}
+	if t.exchanges[name] == x {
+		delete(t.exchanges, name)
+	}
+	x.token, x.err = token, err
+	close(x.done)
+}
+
+// tokenFault says why there is no token.
+func (c *call) tokenFault(ctx context.Context, err error) *Error {
+	if e := as(err); e != nil {
+		return e
+	}
+	host := quote.Plain(c.host)
+	e := &Error{Host: c.host, Status: c.status, cause: nil}
+	switch {
+	case c.err != nil || ctx.Err() != nil:
+		e = c.network(ctx, err)
+		e.Reason = "token server: " + e.Reason
+		return e
+	case c.status == http.StatusOK:
+		e.Kind, e.Reason = ErrBadReply, fmt.Sprintf("the token server %s gives no token, but something else", host)
+		return e
+	case c.status >= 300 && c.status < 400:
+		e.Kind, e.Reason = ErrBadReply, c.redirectFault("the token server "+host, err)
+		return e
+	}
+	e.Kind, e.Again = kindOf(c.status)
+	if c.status == http.StatusBadRequest {
+		e.Kind = ErrRejected
+	}
+	e.Wait = c.wait
+	var answer *errcode.ErrorResponse
+	message := ""
+	if errors.As(err, &answer) && len(answer.Errors) > 0 {
+		e.Code, message = answer.Errors[0].Code, answer.Errors[0].Message
+	}
+	e.Reason = fmt.Sprintf("the token server %s answers %s%s", host, status(c.status), c.secrets.said(e.Code, message))
+	return e
+}
