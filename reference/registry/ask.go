@@ -119,7 +119,10 @@ func (r *run) asker(s *server, c Credential) *asker {
 			Client:   &http.Client{Transport: guard{s.transport}},
 			Header:   http.Header{"User-Agent": {"image-overrides"}},
 			ClientID: "image-overrides",
-			Credential: func(context.Context, string) (auth.Credential, error) {
+			Credential: func(_ context.Context, host string) (auth.Credential, error) {
+				if host != s.host {
+					return auth.EmptyCredential, nil
+				}
 				return auth.Credential{Username: c.Username, Password: c.Password, RefreshToken: c.IdentityToken, AccessToken: c.RegistryToken}, nil
 			},
 			Cache: &tokens{server: s, secrets: hidden, timeout: r.s.Timeout, known: make(map[string]string), exchanges: make(map[string]*exchange)},

@@ -65,6 +65,7 @@ type Error struct {
 	cause    error
 	hidden   bool // ErrNotFound in an answer of 401 or 403, which another credential may better
 	final    bool // ErrRejected whatever the credential
+	midway   bool // in the middle of what a copy moves
 	attempts int
 	tried    int // credentials
 }

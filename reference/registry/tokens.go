@@ -41,28 +41,31 @@ type exchange struct {
 }
 
 // GetScheme returns the scheme of the last challenge.
-func (t *tokens) GetScheme(context.Context, string) (auth.Scheme, error) {
+func (t *tokens) GetScheme(_ context.Context, host string) (auth.Scheme, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.scheme == auth.SchemeUnknown {
+	if t.scheme == auth.SchemeUnknown || host != t.server.host {
 		return auth.SchemeUnknown, errdef.ErrNotFound
 	}
 	return t.scheme, nil
 }
 
 // GetToken returns a token that is known.
-func (t *tokens) GetToken(_ context.Context, _ string, scheme auth.Scheme, key string) (string, error) {
+func (t *tokens) GetToken(_ context.Context, host string, scheme auth.Scheme, key string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	token, found := t.known[key]
-	if !found || scheme != t.scheme {
+	if !found || scheme != t.scheme || host != t.server.host {
 		return "", errdef.ErrNotFound
 	}
 	return token, nil
 }
 
 // Set gets a token by fetch.
-func (t *tokens) Set(ctx context.Context, _ string, scheme auth.Scheme, key string, fetch func(context.Context) (string, error)) (string, error) {
+func (t *tokens) Set(ctx context.Context, host string, scheme auth.Scheme, key string, fetch func(context.Context) (string, error)) (string, error) {
+	if host != t.server.host {
+		return "", fmt.Errorf("%s is another server", quote.Plain(host))
+	}
 	name := scheme.String() + " " + key
 	t.mu.Lock()
 	x := t.exchanges[name]
