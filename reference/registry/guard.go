@@ -49,7 +49,7 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if c == nil {
 		return nil, refuse(r, &Error{Kind: ErrNotConfigured, Reason: "a request of nobody's"})
 	}
-	r, fault := g.pass(c, r)
+	r, fault := allow(c, r)
 	if fault != nil {
 		return nil, refuse(r, fault)
 	}
@@ -72,8 +72,11 @@ func refuse(r *http.Request, fault *Error) error {
 	return fault
 }
 
+// allow is what the guard goes by. The tests plant a leak here.
+var allow = pass
+
 // pass returns the request as it may be sent.
-func (g guard) pass(c *call, r *http.Request) (*http.Request, *Error) {
+func pass(c *call, r *http.Request) (*http.Request, *Error) {
 	u := r.URL
 	redirect := r.Response != nil
 	refused := func(kind error, format string, args ...any) (*http.Request, *Error) {
