@@ -398,6 +398,12 @@ func (rec *record) add(who string, r *http.Request) {
 	}
 }
 
+func (rec *record) seen() (requests, leaks []string) {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	return slices.Clone(rec.requests), slices.Clone(rec.leaks)
+}
+
 // ask builds a world and asks it.
 func ask(t *testing.T, w world) (results []registry.Answer, rec *record) {
 	t.Helper()
@@ -533,13 +539,14 @@ func TestBehaviourAsMeasured(t *testing.T) {
 					t.Log(text)
 				}
 			}
+			requests, leaks := rec.seen()
 			// The file was measured with another manifest.
-			got := strings.NewReplacer(digest, "sha256:f20c43161d73848408ef247f0ec7111b19fe58ffebc0cbcaa0d2c8bda4967268", nowhere, "sha256:<digest>").Replace(strings.Join(rec.requests, "\n"))
+			got := strings.NewReplacer(digest, "sha256:f20c43161d73848408ef247f0ec7111b19fe58ffebc0cbcaa0d2c8bda4967268", nowhere, "sha256:<digest>").Replace(strings.Join(requests, "\n"))
 			if diff := cmp.Diff(strings.Join(v.Requests, "\n"), got); diff != "" {
 				t.Error(diff)
 			}
-			if len(rec.leaks) > 0 {
-				t.Errorf("leaked: %q", rec.leaks)
+			if len(leaks) > 0 {
+				t.Errorf("leaked: %q", leaks)
 			}
 		})
 	}
