@@ -78,6 +78,9 @@ type askerKey struct {
 	credential Credential
 }
 
+// userAgent is how registries see this package.
+const userAgent = "image-overrides"
+
 // An asker asks one registry with one credential. For each pair there is one in a run, since what oras-go
 // remembers knows no credentials.
 type asker struct {
@@ -115,17 +118,18 @@ func (r *run) asker(s *server, c Credential) *asker {
 	a := r.askers[key]
 	if a == nil {
 		hidden := newSecrets(c)
+		guarded := &http.Client{Transport: guard{s.transport}}
 		a = &asker{server: s, credential: c, secrets: hidden, client: &auth.Client{
-			Client:   &http.Client{Transport: guard{s.transport}},
-			Header:   http.Header{"User-Agent": {"image-overrides"}},
-			ClientID: "image-overrides",
+			Client:   guarded,
+			Header:   http.Header{"User-Agent": {userAgent}},
+			ClientID: userAgent,
 			Credential: func(_ context.Context, host string) (auth.Credential, error) {
 				if host != s.host {
 					return auth.EmptyCredential, nil
 				}
 				return auth.Credential{Username: c.Username, Password: c.Password, RefreshToken: c.IdentityToken, AccessToken: c.RegistryToken}, nil
 			},
-			Cache: &tokens{server: s, secrets: hidden, timeout: r.s.Timeout, known: make(map[string]string), exchanges: make(map[string]*exchange)},
+			Cache: &tokens{server: s, secrets: hidden, timeout: r.s.Timeout, credential: c, client: guarded, known: make(map[string]string), exchanges: make(map[string]*exchange)},
 			// Not nil, which would have each token server looked up. The guard says where requests may go.
 			BlockedRealmPrefixes: []netip.Prefix{},
 		}}

@@ -28,6 +28,9 @@ type call struct {
 	wait          time.Duration
 	authorization string // it had
 	err           error
+
+	realm *url.URL // that a GET to a token server asked, before any redirect
+	ended *Error   // why nothing more may be asked
 }
 
 type callKey struct{}
@@ -49,12 +52,18 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if c == nil {
 		return nil, refuse(r, &Error{Kind: ErrNotConfigured, Reason: "a request of nobody's"})
 	}
+	if c.ended != nil {
+		return nil, refuse(r, c.ended)
+	}
 	r, fault := allow(c, r)
 	if fault != nil {
 		return nil, refuse(r, fault)
 	}
 	c.host, c.status, c.wait, c.err = r.URL.Host, 0, 0, nil
 	c.authorization = r.Header.Get("Authorization")
+	if c.token && r.Response == nil && r.Method == http.MethodGet {
+		c.realm = r.URL
+	}
 	response, err := g.next.RoundTrip(r)
 	if err != nil {
 		c.err = err

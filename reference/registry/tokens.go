@@ -3,10 +3,15 @@
 package registry
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,14 +26,20 @@ import (
 // token at the same time, one exchange serves all, and it belongs to none of them: it ends when it is
 // done, at its own timeout, or when nobody waits any more. (With auth.NewCache the first
 // caller's end is everybody's.)
+//
+// And it remembers where tokens come from: for another repository the token is got before the registry is asked, which
+// saves the question that would only be answered with the same challenge.
 type tokens struct {
-	server  *server
-	secrets *secrets
-	timeout time.Duration
+	server     *server
+	secrets    *secrets
+	timeout    time.Duration
+	credential Credential
+	client     *http.Client
 
 	mu        sync.Mutex
 	scheme    auth.Scheme
 	known     map[string]string
+	realm     *url.URL // with all of the query that is not of a repository; nil until it is known
 	exchanges map[string]*exchange
 }
 
@@ -50,15 +61,67 @@ func (t *tokens) GetScheme(_ context.Context, host string) (auth.Scheme, error) 
 	return t.scheme, nil
 }
 
-// GetToken returns a token that is known.
-func (t *tokens) GetToken(_ context.Context, host string, scheme auth.Scheme, key string) (string, error) {
+// GetToken returns a token that is known, or got from where others came from. If the token server
+// cannot be had, or wants to be left alone, the call ends with that; any other trouble leaves it to the registry to say
+// what it wants.
+func (t *tokens) GetToken(ctx context.Context, host string, scheme auth.Scheme, key string) (string, error) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	token, found := t.known[key]
-	if !found || scheme != t.scheme || host != t.server.host {
+	same, realm := scheme == t.scheme && host == t.server.host, t.realm
+	t.mu.Unlock()
+	if same && found {
+		return token, nil
+	}
+	if !same || scheme != auth.SchemeBearer || realm == nil || key == "" {
 		return "", errdef.ErrNotFound
 	}
-	return token, nil
+	token, err := t.Set(ctx, host, scheme, key, func(ctx context.Context) (string, error) { return t.fetch(ctx, realm, key) })
+	if e := as(err); e != nil && (e.Kind == ErrUnreachable || e.Kind == ErrRateLimited) {
+		if c, ok := ctx.Value(callKey{}).(*call); ok {
+			c.ended = e
+		}
+	}
+	return token, err
+}
+
+// maxToken is how many bytes a token server's answer may have.
+const maxToken = 128 << 10
+
+// fetch gets a token for scopes, as the distribution specification has it.
+func (t *tokens) fetch(ctx context.Context, realm *url.URL, scopes string) (string, error) {
+	u := *realm
+	query := u.Query()
+	for _, scope := range strings.Split(scopes, " ") {
+		query.Add("scope", scope)
+	}
+	u.RawQuery = query.Encode()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return "", err
+	}
+	request.Header.Set("User-Agent", userAgent)
+	if t.credential.Username != "" || t.credential.Password != "" {
+		request.SetBasicAuth(t.credential.Username, t.credential.Password)
+	}
+	response, err := t.client.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	var answer struct {
+		Token       string `json:"token"`
+		AccessToken string `json:"access_token"`
+	}
+	if response.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("status %d", response.StatusCode)
+	}
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxToken)).Decode(&answer); err != nil {
+		return "", err
+	}
+	if token := cmp.Or(answer.AccessToken, answer.Token); token != "" {
+		return token, nil
+	}
+	return "", errors.New("no token")
 }
 
 // Set gets a token by fetch.
@@ -104,10 +167,17 @@ func (t *tokens) run(ctx context.Context, x *exchange, name string, scheme auth.
 	defer t.mu.Unlock()
 	if err == nil {
 		if scheme != t.scheme {
-			t.scheme, t.known = scheme, make(map[string]string)
+			t.scheme, t.known, t.realm = scheme, make(map[string]string), nil
 		}
 		t.known[key] = token
 		t.secrets.add(token)
+		if c.realm != nil {
+			realm := *c.realm
+			query := realm.Query()
+			query.Del("scope")
+			realm.RawQuery = query.Encode()
+			t.realm = &realm
+		}
 	}
 	if t.exchanges[name] == x {
 		delete(t.exchanges, name)
