@@ -20,7 +20,7 @@ FUZZ := imageoverrides/FuzzParse imageoverrides/FuzzParseSecret imageoverrides/F
 	reference/FuzzParse reference/FuzzSplit
 
 # The modules beside the root one.
-MODULES := examples/operator internal/conformance internal/e2e
+MODULES := reference/registry examples/mirror examples/operator internal/registrytest internal/conformance internal/e2e
 
 .PHONY: test e2e long lint bench fuzz mutants
 
@@ -30,6 +30,9 @@ test:
 	go test -timeout 45m $(LAWS) -rapid.checks=$(DRAWS)
 	go test -timeout 45m $(CHEAP) -rapid.checks=$(DRAWS)0
 	cd examples/operator && go test ./...
+	cd reference/registry && go test . -rapid.checks=$(DRAWS) && go test -race . -skip Law -rapid.checks=50
+	cd examples/mirror && go test ./...
+	cd internal/registrytest && go test .
 	cd internal/conformance && go test -timeout 45m . -rapid.checks=$$((4 * $(DRAWS)))
 
 # The real API server and the real Flux; the first run builds them for some minutes. Go does not see
@@ -40,6 +43,7 @@ e2e:
 # The laws with many more draws; hours.
 long:
 	go test $(LAWS) $(CHEAP) -rapid.checks=1000000 -timeout 24h
+	cd reference/registry && go test -rapid.checks=200000 -timeout 24h .
 	cd internal/conformance && go test -rapid.checks=200000 -timeout 24h ./...
 
 lint:
@@ -52,6 +56,7 @@ lint:
 # Rewrite beside its peers, in one table, and then one benchmark for each verb.
 bench:
 	COMPARE=1 go test ./imageoverrides -run '^TestCompare$$' -v
+	cd internal/registrytest && COMPARE=1 go test -run '^TestCompare$$' -v .
 	go test ./... -run '^$$' -bench .
 
 fuzz:

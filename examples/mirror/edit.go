@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
-	"github.com/cozystack/image-overrides/internal/document"
+	"github.com/cozystack/image-overrides/internal/manifest/document"
 	"github.com/cozystack/image-overrides/internal/quote"
 )
 
@@ -25,7 +25,7 @@ type splice struct {
 // edit returns a table's text with the digests of another table, which has the same entries. All else stays to the
 // byte. Where that cannot be done without doubt it is an error.
 func edit(text []byte, pinned imageoverrides.Table) ([]byte, error) {
-	before, err := parseTable(text)
+	before, err := imageoverrides.Find(text)
 	if err != nil {
 		return nil, err
 	}
@@ -35,9 +35,9 @@ func edit(text []byte, pinned imageoverrides.Table) ([]byte, error) {
 	}
 	entries := tableNode(doc)
 	var splices []splice
-	for _, d := range imageoverrides.Diff(before, pinned) {
+	for _, d := range imageoverrides.Diff(before.Table, pinned) {
 		if d.Kind != imageoverrides.Digest || d.NewEntry < 0 || entries == nil || d.NewEntry >= len(entries.Content) {
-			return nil, errors.New("the table cannot be edited in this place")
+			return nil, errors.New("the table cannot be edited in this place: only a list, and values of the platform chart, can")
 		}
 		one, ok := digestSplice(doc, entries.Content[d.NewEntry], d.New.Digest)
 		if !ok {
@@ -56,7 +56,7 @@ func edit(text []byte, pinned imageoverrides.Table) ([]byte, error) {
 		at = one.end
 	}
 	out = append(out, text[at:]...)
-	if after, err := parseTable(out); err != nil || !after.Equal(pinned) {
+	if after, err := imageoverrides.Find(out); err != nil || !after.Table.Equal(pinned) {
 		return nil, errors.New("the table cannot be edited in its notation; write it out, a field a line, without anchors and aliases")
 	}
 	return out, nil
@@ -108,7 +108,7 @@ func digestSplice(doc *document.Text, entry *yaml.Node, digest string) (splice, 
 		if !ok {
 			return splice{}, false
 		}
-		start, end, text := s.Replace(digest)
+		start, end, text := s.Replace(digest, bytes.HasPrefix(doc.Bytes[s.Start:], []byte(`"`)))
 		return splice{start, end, text}, true
 	} else if value != nil {
 		return splice{}, false

@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -163,7 +164,7 @@ func TestCheck(t *testing.T) {
 		{"one could not be learned", []string{"-t", table("  - {name: quay.io/x/b, newName: \"" + s.host + "/broken/b\", newTag: \"3\"}\n"), "-o", "json"}, 3,
 			"[\n  {\n    \"image\": \"HOST/broken/b:3\",\n    \"kind\": \"bad reply\",\n    \"reason\": \"HOST/broken/b:3: bad reply: HOST answers 418 I'm a teapot\"\n  }\n]\n",
 			"1/1 HOST/broken/b:3: bad reply\n1 image: 1 bad reply\n"},
-		{"a table that is none", []string{"-t", file(t, "values.yaml", "registries: {}\n")}, 2, "", "FILE: has no registries.imageOverrides; an empty table is written []\n"},
+		{"a table that is none", []string{"-t", file(t, "values.yaml", "registries: {}\n")}, 2, "", "FILE: there is no registries.imageOverrides here; line 1 has \"registries\" without imageOverrides; [] is how an empty table is written\n"},
 		{"an image that is none", []string{"-images", file(t, "images", "a\nb c\n")}, 2, "", "FILE:2: one image a line, and nothing behind it\n"},
 		{"a CA that is none", []string{"-t", good, "-ca", list}, 2, "", "quay.io/x/c: not checked: its tag is the manifest's; -images FILE would tell it\nFILE: has no certificate in PEM\n"},
 		{"a platform that is none", []string{"-images", list, "-platform", "linux"}, 2, "", "settings: platform \"linux\" is not os/architecture or os/architecture/variant\n"},
@@ -215,14 +216,15 @@ func TestCheckWithCredentials(t *testing.T) {
 }
 
 func TestCA(t *testing.T) {
-	server := httptest.NewTLSServer(newStore(t, "", "os/a:1"))
+	server := httptest.NewUnstartedServer(newStore(t, "", "os/a:1"))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
 	t.Cleanup(server.Close)
 	list := file(t, "images", server.Listener.Addr().String()+"/os/a:1\n")
 	ca := file(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
 	if status, _, stderr := command(t, "", false, "check", "-images", list, "-ca", ca); status != 0 {
 		t.Error(status, stderr)
 	}
-	server.Config.ErrorLog = nil
 	if status, stdout, _ := command(t, "", false, "check", "-images", list); status != 3 || !strings.Contains(stdout, "certificate") {
 		t.Error(status, stdout)
 	}

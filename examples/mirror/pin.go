@@ -6,10 +6,9 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
+	"github.com/cozystack/image-overrides/internal/replace"
 	"github.com/cozystack/image-overrides/reference"
 	"github.com/cozystack/image-overrides/reference/registry"
 )
@@ -78,7 +77,7 @@ func (s streams) pin(ctx context.Context, args []string) int {
 	}
 	s.say(fmt.Sprintf("%s, %s", count(t.Len(), "entry"), count(len(imageoverrides.Diff(t, pinned)), "digest")+" changed"))
 	if *inPlace {
-		if err := replace(*file, text); err != nil {
+		if err := replace.File(*file, text); err != nil {
 			return s.fail(err)
 		}
 		return statusThere
@@ -99,35 +98,4 @@ func hosts(t imageoverrides.Table) (images []reference.Image) {
 		}
 	}
 	return images
-}
-
-// replace writes a file through another beside it, so that it is the old or the new one and never a part.
-func replace(file string, text []byte) error {
-	target, err := filepath.EvalSymlinks(file)
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(target)
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(target), ".mirror-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Chmod(info.Mode().Perm())
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), target)
 }

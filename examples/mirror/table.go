@@ -3,10 +3,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
 	"github.com/cozystack/image-overrides/reference"
@@ -14,36 +13,33 @@ import (
 
 // How a table is read, for every command that takes one.
 const tableUsage = `
-A table is a values file of the platform chart, which has it at registries.imageOverrides, or a plain list of
-entries, YAML or JSON; - is standard input. What Flux could not work with is refused.
+A table is read, from a file or from standard input (-), as imageoverrides reads it: values of the platform chart, which has
+it at registries.imageOverrides, a plain list of entries, the platform's Secret, or a manifest with such values. What
+Flux could not work with is refused.
 `
 
-// table reads a table from a file.
+// table reads a table from a file. The error has a line for each fault.
 func (s streams) table(file string) (imageoverrides.Table, []byte, error) {
 	text, err := s.read(file)
 	if err != nil {
 		return imageoverrides.Table{}, nil, err
 	}
-	t, err := parseTable(text)
+	found, err := imageoverrides.Find(text)
 	if err == nil {
-		err = t.Strict()
+		err = found.Table.Strict()
 	}
-	if err == nil && t.Absent() {
-		err = fmt.Errorf("has no registries.imageOverrides; an empty table is written []")
+	if err == nil {
+		return found.Table, text, nil
 	}
-	if err != nil {
-		return imageoverrides.Table{}, nil, fmt.Errorf("%s: %w", named(file), err)
+	var lines []error
+	for _, e := range imageoverrides.Faults(err) {
+		at := named(file)
+		if e.Line > 0 {
+			at += fmt.Sprintf(":%d:%d", e.Line, e.Column)
+		}
+		lines = append(lines, fmt.Errorf("%s: %s", at, e.Reason()))
 	}
-	return t, text, nil
-}
-
-// parseTable reads a table from text: a list, or values.
-func parseTable(text []byte) (imageoverrides.Table, error) {
-	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err == nil && len(root.Content) == 1 && root.Content[0].Kind == yaml.SequenceNode {
-		return imageoverrides.Parse(text)
-	}
-	return imageoverrides.ParseValuesText(text)
+	return imageoverrides.Table{}, nil, errors.Join(lines...)
 }
 
 // images reads a list of images, one a line. Empty lines, and what stands behind #, are passed over.

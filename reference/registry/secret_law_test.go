@@ -26,12 +26,11 @@ import (
 // asks for credentials in odd ways, redirects anywhere, and repeats what it was shown. One byte of the script is one
 // choice; behind its end every choice is the first.
 type adversary struct {
-	mu               sync.Mutex
-	script           []byte
-	requests         []string // origin, a line break, and all that the request had
-	tokens           []string
-	origins          []string
-	challenge, token string // how the honest registries ask
+	mu        sync.Mutex
+	script    []byte
+	requests  []string // origin, a line break, and all that the request had
+	tokens    []string
+	challenge string // how the honest registries ask
 }
 
 func (a *adversary) choose(n int) int {
