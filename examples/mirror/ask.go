@@ -209,7 +209,7 @@ func parseCredentials(text []byte) (all registry.Keyring, err error) {
 				value, found = one.Data[key]
 				decoded, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(value), ""))
 				if err != nil {
-					return fmt.Errorf("Secret: %s is no base64", key)
+					return fmt.Errorf("a Secret: %s is no base64", key)
 				}
 				config = decoded
 			}
@@ -219,7 +219,7 @@ func parseCredentials(text []byte) (all registry.Keyring, err error) {
 			secrets++
 			k, err := parse(config)
 			if err != nil {
-				return fmt.Errorf("Secret: %w", err)
+				return fmt.Errorf("a Secret: %w", err)
 			}
 			all = all.Join(k)
 		}
