@@ -4,11 +4,13 @@ package registry_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
@@ -24,10 +26,11 @@ import (
 
 // An adversary is a network whose every server does as its script says: it plays the registry for a while,
 // asks for credentials in odd ways, redirects anywhere, and repeats what it was shown. One byte of the script is one
-// choice; behind its end every choice is the first.
+// choice; behind its end choices are drawn by what the script was.
 type adversary struct {
 	mu        sync.Mutex
 	script    []byte
+	more      *rand.ChaCha8
 	requests  []string // origin, a line break, and all that the request had
 	tokens    []string
 	challenge string // how the honest registries ask
@@ -35,7 +38,7 @@ type adversary struct {
 
 func (a *adversary) choose(n int) int {
 	if len(a.script) == 0 {
-		return 0
+		return int(a.more.Uint64() % uint64(n))
 	}
 	b := a.script[0]
 	a.script = a.script[1:]
@@ -48,7 +51,7 @@ func pick[T any](a *adversary, list ...T) T { return list[a.choose(len(list))] }
 var strangers = []string{
 	"https://evil.example.net", "http://a.example.org", "https://a.example.org:8443", "https://A.Example.org", "https://a.example.org.",
 	"https://a.example.org.evil.net", "http://auth.example.org", "https://auth.example.org", "https://auth.example.org:444", "https://b.example.org", "http://b.example.org:5000",
-	"https://127.0.0.1", "https://[::1]:443", "https://u:p@evil.example.net", "https://a.example.org@evil.example.net", "ftp://a.example.org", "", "//evil.example.net", "https://a.example.org", "https://10.0.0.1", "http://b.example.org", "https://a.example.org:443",
+	"https://127.0.0.1", "https://[::1]:443", "https://u:p@evil.example.net", "https://a.example.org@evil.example.net", "ftp://a.example.org", "", "//evil.example.net", "https://a.example.org", "https://10.0.0.1", "http://b.example.org", "https://a.example.org:443", "http://a.example.org:443", "https://b.example.org:80",
 }
 
 func (a *adversary) address() string {
@@ -94,7 +97,8 @@ func (a *adversary) act(r *http.Request, h http.Header, shown string) (int, stri
 		return a.honest(r, h)
 	case 1: // asks
 		for range 1 + a.choose(2) {
-			h.Add("Www-Authenticate", pick(a, `Basic realm="r"`, `Bearer realm="`+a.address()+`",service="s"`, `bearer realm="`+a.address()+`",scope="repository:other/app:pull,push"`, "Negotiate", `Bearer`, `Bearer realm="`+a.address()))
+			challenge := pick(a, `Basic realm="r"`, `Bearer realm="ADDRESS",service="s"`, `bearer realm="ADDRESS",scope="repository:other/app:pull,push"`, "Negotiate", `Bearer`, `Bearer realm="ADDRESS`)
+			h.Add("Www-Authenticate", strings.Replace(challenge, "ADDRESS", a.address(), 1))
 		}
 		return 401, ""
 	case 2: // redirects
@@ -158,6 +162,7 @@ func originOf(u *url.URL) string {
 // A case of the law: two registries with credentials, and what is asked.
 type secretCase struct {
 	script      []byte
+	seed        int
 	credentials [2]registry.Credential
 	named       bool // the token server, for a.example.org
 	plainB      bool
@@ -179,13 +184,14 @@ func drawSecretCase(t *rapid.T) (c secretCase) {
 	}
 	c.named, c.plainB, c.verify = rapid.Bool().Draw(t, "named"), rapid.Bool().Draw(t, "plain"), rapid.Bool().Draw(t, "verify")
 	c.platform = rapid.SampledFrom([]string{"", "", "linux/arm64"}).Draw(t, "platform")
-	c.script = rapid.SliceOfN(rapid.Byte(), 0, 60).Draw(t, "script")
+	c.script = rapid.SliceOfN(rapid.Byte(), 0, 30).Draw(t, "script")
+	c.seed = rapid.IntRange(0, 1<<40).Draw(t, "seed")
 	return c
 }
 
 // leaks runs a case and returns what went where it may not, and what errors tell.
 func (c secretCase) leaks(t fataler) (found []string) {
-	a := &adversary{script: c.script}
+	a := &adversary{script: c.script, more: rand.NewChaCha8(sha256.Sum256(fmt.Append(c.script, c.credentials[0].Password, c.credentials[1].Password, c.seed)))}
 	a.challenge = pick(a, "", `Basic realm="r"`, `Bearer realm="https://a.example.org/token",service="s"`, `Bearer realm="https://auth.example.org/token",service="s"`)
 	registries := []registry.Registry{{Host: "a.example.org"}, {Host: "b.example.org", PlainHTTP: c.plainB}}
 	allowed := [2]map[string]bool{{"https://a.example.org:443": true}, {"https://b.example.org:443": true}}

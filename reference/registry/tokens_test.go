@@ -73,6 +73,9 @@ func TestSharedExchange(t *testing.T) {
 		if _, err := c.GetToken(t.Context(), "other.example.org", auth.SchemeBearer, "scope"); err == nil {
 			t.Error("a token for another server")
 		}
+		if _, err := c.GetScheme(t.Context(), "other.example.org"); err == nil {
+			t.Error("a scheme for another server")
+		}
 	})
 }
 

@@ -493,22 +493,32 @@ func TestCredentialsInTurn(t *testing.T) {
 		{"none", nil, "app team host", `r.example.org/team/app:1: rejected: r.example.org answers 403 Forbidden, DENIED, "m" (3 credentials tried)`},
 		{"not found ends it", map[string]http.HandlerFunc{"team": fault(404, "NAME_UNKNOWN")}, "app team", `r.example.org/team/app:1: not found: r.example.org answers 404 Not Found, NAME_UNKNOWN, "m" (2 credentials tried)`},
 		{"unknown to one who may see little", map[string]http.HandlerFunc{"app": fault(403, "NAME_UNKNOWN"), "team": found}, "app team", "<nil>"},
+		{"a challenge that no credential can answer safely", map[string]http.HandlerFunc{"": bearer("https://"+authHost+"/token", found)}, "",
+			`r.example.org/team/app:1: rejected: the challenge of r.example.org names auth.example.org as token server, which may not have its credentials; name it in TokenHosts if it may`},
 		{"unknown to all", map[string]http.HandlerFunc{"host": fault(401, "NAME_UNKNOWN")}, "app team host", `r.example.org/team/app:1: not found: r.example.org answers 401 Unauthorized, NAME_UNKNOWN, "m" (3 credentials tried)`},
 	} {
 		var users []string
-		n := newNetwork(basic(func(w http.ResponseWriter, r *http.Request) {
-			user, _, _ := r.BasicAuth()
-			if r.Method == http.MethodHead {
-				users = append(users, user)
-			}
-			if h := test.answer[user]; h != nil {
+		asked := 0
+		n := newNetwork(func(w http.ResponseWriter, r *http.Request) {
+			if h := test.answer[""]; h != nil {
+				asked++
 				h(w, r)
 				return
 			}
-			fault(403, "DENIED")(w, r)
-		}))
+			basic(func(w http.ResponseWriter, r *http.Request) {
+				user, _, _ := r.BasicAuth()
+				if r.Method == http.MethodHead {
+					users = append(users, user)
+				}
+				if h := test.answer[user]; h != nil {
+					h(w, r)
+					return
+				}
+				fault(403, "DENIED")(w, r)
+			})(w, r)
+		})
 		err := n.client(t, registry.Settings{Keyring: func(context.Context) (registry.Keyring, error) { return keyring, nil }}).Check(t.Context(), parseImage(t, "r.example.org/team/app:1"))
-		if got := strings.Join(users, " "); got != test.users || fmt.Sprint(err) != test.want {
+		if got := strings.Join(users, " "); got != test.users || fmt.Sprint(err) != test.want || asked > 1 {
 			t.Errorf("%s: %s: %v", test.why, got, err)
 		}
 	}
