@@ -61,15 +61,20 @@ func TestCompare(t *testing.T) {
 	if long {
 		n, latencies = 120, append(latencies, 50*time.Millisecond)
 	}
-	tell := func(what string, ours, cranes figure) {
+	tell := func(what string, latency time.Duration, ours, cranes figure) {
 		t.Helper()
+		what = fmt.Sprintf("%s, +%s", what, latency)
 		t.Logf("%-44s %8s %5d requests %9d bytes | crane %8s %5d requests %9d bytes", what,
 			ours.took.Round(time.Millisecond), ours.requests, ours.bytes, cranes.took.Round(time.Millisecond), cranes.requests, cranes.bytes)
 		if ours.requests > cranes.requests || ours.bytes > cranes.bytes {
 			t.Errorf("%s: more than crane", what)
 		}
-		// On a machine with other work a few milliseconds are noise.
-		if long && ours.took > cranes.took*11/10+10*time.Millisecond {
+		// Without latency all that is measured is the registry, in this process and on its processors.
+		slack := cranes.took / 10
+		if latency == 0 {
+			slack = cranes.took + 50*time.Millisecond
+		}
+		if long && ours.took > cranes.took+slack {
 			t.Errorf("%s: slower than crane", what)
 		}
 	}
@@ -99,19 +104,50 @@ func TestCompare(t *testing.T) {
 					return err
 				})
 			}
-			tell(fmt.Sprintf("%d images, %s, +%s", n, access, latency), best(t, long, r, ours), best(t, long, r, cranes))
+			tell(fmt.Sprintf("%d images, %s", n, access), latency, best(t, long, r, ours), best(t, long, r, cranes))
 		}
 	}
 	from, to := start(t, anonymous), start(t, htpasswd)
-	put(t, from, "team/multi:1", 4<<20)
-	image := from.image(t, "team/multi:1")
-	c := client(t, registry.Settings{}, from, to)
-	options := append(craneOptions(to), crane.WithJobs(8))
 	both := []*real{from, to}
-	for _, what := range []string{"copy of 3 platforms, 28 MiB", "the same again"} {
-		ours := measure(t, both, func() error { _, err := c.Copy(t.Context(), image, to.image(t, "ours/multi:1")); return err })
-		cranes := measure(t, both, func() error { return crane.Copy(image.String(), to.host+"/cranes/multi:1", options...) })
-		tell(what, ours, cranes)
+	options := append(craneOptions(to), crane.WithJobs(8))
+	for i, size := range []int64{1 << 10, 1 << 20} {
+		latency := time.Duration(0)
+		if i == 0 {
+			latency = latencies[len(latencies)-1]
+		}
+		for _, r := range both {
+			r.mu.Lock()
+			r.latency = 0
+			r.mu.Unlock()
+		}
+		put(t, from, "team/multi:1", size)
+		for _, r := range both {
+			r.mu.Lock()
+			r.latency = latency
+			r.mu.Unlock()
+		}
+		image := from.image(t, "team/multi:1")
+		c := client(t, registry.Settings{}, from, to)
+		var ours, cranes [2]figure
+		for i := range map[bool]int{true: 4, false: 1}[long] {
+			for again := range 2 { // each in turn, to a new place and then to the same
+				a := measure(t, both, func() error {
+					_, err := c.Copy(t.Context(), image, to.image(t, fmt.Sprintf("ours/%d-%d:1", size, i)))
+					return err
+				})
+				b := measure(t, both, func() error {
+					return crane.Copy(image.String(), fmt.Sprintf("%s/cranes/%d-%d:1", to.host, size, i), options...)
+				})
+				if i == 0 || a.took < ours[again].took {
+					ours[again] = a
+				}
+				if i == 0 || b.took < cranes[again].took {
+					cranes[again] = b
+				}
+			}
+		}
+		tell(fmt.Sprintf("copy of 3 platforms, 10 layers of %d KiB", size>>10), latency, ours[0], cranes[0])
+		tell("the same again", latency, ours[1], cranes[1])
 	}
 }
 
@@ -119,7 +155,7 @@ func TestCompare(t *testing.T) {
 func best(t testing.TB, long bool, r *real, do func() error) figure {
 	t.Helper()
 	quickest := measure(t, []*real{r}, do)
-	for range map[bool]int{true: 4}[long] {
+	for range map[bool]int{true: 6}[long] {
 		if f := measure(t, []*real{r}, do); f.took < quickest.took {
 			quickest = f
 		}

@@ -29,7 +29,7 @@ func TestResolve(t *testing.T) {
 		want   map[string]int
 	}{
 		{anonymous, map[string]int{"HEAD": n}},
-		{htpasswd, map[string]int{"HEAD": n + 1}}, // the first is asked once without
+		{htpasswd, map[string]int{"HEAD": n + 1}},           // the first is asked once without
 		{tokens, map[string]int{"HEAD": n + 1, "token": n}}, // likewise
 	} {
 		t.Run(string(test.access), func(t *testing.T) {
