@@ -88,6 +88,21 @@ func (c *Client) CopyWith(ctx context.Context, from, to reference.Image, how Cop
 		return Copied{}, noKeyring(from, err)
 	}
 	r.platform = platform{}
+	j := &job{run: r, how: how, source: source, place: place}
+	credentials := r.keyring.Find(to)
+	if len(credentials) == 0 {
+		credentials = []Credential{{}}
+	}
+	if place.reference != "" { // both registries are asked at the same time
+		ahead, stop := context.WithCancel(ctx)
+		defer stop()
+		j.ahead = make(chan headed, 1)
+		d := &store{job: j, target: place, asker: r.asker(place.server, credentials[0])}
+		go func() {
+			there, err := d.head(j.scopes(ahead), "/manifests/"+place.reference)
+			j.ahead <- headed{there, err}
+		}()
+	}
 	digest, asker, fault := r.ask(ctx, source)
 	if fault != nil {
 		return Copied{}, fault
@@ -96,12 +111,7 @@ func (c *Client) CopyWith(ctx context.Context, from, to reference.Image, how Cop
 		return Copied{}, &Error{Kind: ErrBadReply, Image: from.String(), Host: source.server.host,
 			Reason: fmt.Sprintf("has the digest %s, and not that of %s; nothing was sent", digest, quote.Plain(to.String()))}
 	}
-	j := &job{run: r, how: how, digest: digest, source: source, place: place, from: asker}
-	j.done.Digest = digest
-	credentials := r.keyring.Find(to)
-	if len(credentials) == 0 {
-		credentials = []Credential{{}}
-	}
+	j.digest, j.from, j.done.Digest = digest, asker, digest
 	for i, credential := range credentials {
 		j.to = r.asker(place.server, credential)
 		if fault = j.copy(ctx); fault == nil {
@@ -123,9 +133,23 @@ type job struct {
 	source, place target
 	from, to      *asker
 
+	ahead chan headed // of the place, asked for with its first credential while the source was asked; nil once it is used
+
 	mu        sync.Mutex
 	done      Copied
 	confirmed atomic.Bool // by the registry, under the place's reference
+}
+
+// headed is what came of a HEAD.
+type headed struct {
+	there *http.Response
+	err   error
+}
+
+// scopes are what tokens are asked for: to pull from the source and to push to the place.
+func (j *job) scopes(ctx context.Context) context.Context {
+	ctx = auth.WithScopesForHost(ctx, j.source.server.host, auth.ScopeRepository(j.source.repository, auth.ActionPull))
+	return auth.AppendScopesForHost(ctx, j.place.server.host, auth.ScopeRepository(j.place.repository, auth.ActionPull, auth.ActionPush))
 }
 
 // tell counts, and tells it.
@@ -196,8 +220,7 @@ func (j *job) fault(ctx context.Context, err error) *Error {
 
 // once does what is left of a copy.
 func (j *job) once(ctx context.Context) error {
-	ctx = auth.WithScopesForHost(ctx, j.source.server.host, auth.ScopeRepository(j.source.repository, auth.ActionPull))
-	ctx = auth.AppendScopesForHost(ctx, j.place.server.host, auth.ScopeRepository(j.place.repository, auth.ActionPull, auth.ActionPush))
+	ctx = j.scopes(ctx)
 	s := &store{job: j, target: j.source, asker: j.from}
 	s.Repository = s.repository()
 	d := &store{job: j, target: j.place, asker: j.to}
@@ -207,7 +230,14 @@ func (j *job) once(ctx context.Context) error {
 	if wanted == "" {
 		wanted = j.digest
 	}
-	there, err := d.head(ctx, "/manifests/"+wanted)
+	var there *http.Response
+	var err error
+	if j.ahead != nil {
+		first := <-j.ahead
+		j.ahead, there, err = nil, first.there, first.err
+	} else {
+		there, err = d.head(ctx, "/manifests/"+wanted)
+	}
 	if err != nil {
 		return err
 	}
