@@ -118,7 +118,7 @@ func (r *run) asker(s *server, c Credential) *asker {
 	a := r.askers[key]
 	if a == nil {
 		hidden := newSecrets(c)
-		guarded := &http.Client{Transport: guard{s.transport}}
+		guarded := &http.Client{Transport: guard{s.transport, r.allow}}
 		a = &asker{server: s, credential: c, secrets: hidden, client: &auth.Client{
 			Client:   guarded,
 			Header:   http.Header{"User-Agent": {userAgent}},

@@ -76,6 +76,7 @@ type Client struct {
 	mu       sync.Mutex
 	servers  map[string]*server // by the registry's name
 	base     http.RoundTripper
+	allow    func(*call, *http.Request) (*http.Request, *Error) // what the guard goes by
 }
 
 // A server is a registry as it is asked.
@@ -99,7 +100,7 @@ const (
 func New(s Settings) (*Client, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf("settings: "+format, args...)) }
-	c := &Client{s: s, any: s.Registries == nil, servers: make(map[string]*server)}
+	c := &Client{s: s, any: s.Registries == nil, servers: make(map[string]*server), allow: pass}
 	for _, number := range []struct {
 		name  string
 		value int64

@@ -95,13 +95,16 @@ func (c *Client) CopyWith(ctx context.Context, from, to reference.Image, how Cop
 	}
 	if place.reference != "" { // both registries are asked at the same time
 		ahead, stop := context.WithCancel(ctx)
-		defer stop()
-		j.ahead = make(chan headed, 1)
+		first := make(chan headed, 1)
+		j.ahead = first
 		d := &store{job: j, target: place, asker: r.asker(place.server, credentials[0])}
-		go func() {
+		var wg sync.WaitGroup
+		wg.Go(func() {
 			there, err := d.head(j.scopes(ahead), "/manifests/"+place.reference)
-			j.ahead <- headed{there, err}
-		}()
+			first <- headed{there, err}
+		})
+		defer wg.Wait()
+		defer stop()
 	}
 	digest, asker, fault := r.ask(ctx, source)
 	if fault != nil {
