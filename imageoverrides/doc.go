@@ -51,6 +51,7 @@
 //   - imageoverrides/chart: the rules and the merge as a Helm library chart, and a check of charts
 //   - postrender: the table in the post-renderers of HelmReleases
 //   - reference: image references
+//   - reference/registry, internal/registrytest, examples/mirror: modules that ask registries, hold that against real ones, and are a command
 //   - internal/whole: a table's text, read whole, and where everything stands in it
 //   - internal/values: where texts and manifests hold a table
 //   - internal/node: YAML nodes of manifests, for those who edit more than scalars
