@@ -160,7 +160,6 @@ func TestRewriteBytes(t *testing.T) {
 		t.Run(c.why, func(t *testing.T) {
 			table := pause(t)
 			if c.empty {
-				table = imageoverrides.Table{}
 				var err error
 				if table, err = imageoverrides.New(); err != nil {
 					t.Fatal(err)

@@ -188,14 +188,6 @@ func (m mapping) get(text string) any {
 	return nil
 }
 
-// text returns the string under a key of that text, or "".
-func (m mapping) text(key string) string {
-	if s, ok := asString(m.get(key)); ok {
-		return s
-	}
-	return ""
-}
-
 // set gives a key whose value is a string another one, of its type.
 func (m mapping) set(k key, s string) {
 	if !k.other.IsValid() {
