@@ -20,6 +20,11 @@ func numbered(n int, f func(i int) string) string {
 	return b.String()
 }
 
+// A pipe gives no more at a time than those of the system often do.
+type pipe struct{ io.Reader }
+
+func (r pipe) Read(p []byte) (int, error) { return r.Reader.Read(p[:min(len(p), 4<<10)]) }
+
 // TestRewriteBounds: whatever text a manifest has, Rewrite does its work or refuses it, with the place, for a bounded amount of
 // memory, all that was ever taken counted. What takes time takes memory here: paths, nodes, ways and texts. The time is logged.
 func TestRewriteBounds(t *testing.T) {
@@ -27,6 +32,7 @@ func TestRewriteBounds(t *testing.T) {
 	anchored := func(n int, inside string) string {
 		return numbered(n, func(i int) string { return fmt.Sprintf("{a: &a%d ", i) }) + inside + strings.Repeat("}", n)
 	}
+	table := mustTable(t, Override{Name: "nginx", NewName: "m/web", NewTag: "v2"}, Override{Name: "m.web", NewTag: "v3"})
 	images := func(n int) string { return "[" + strings.Repeat("{containers: [{image: nginx}]},", n) + "]" }
 	for _, test := range []struct {
 		why, in string
@@ -64,6 +70,16 @@ func TestRewriteBounds(t *testing.T) {
 		{"dashes", strings.Repeat("-", 2<<20), "", 0},
 		{"open quotes", `a: "` + strings.Repeat("b\n", 1<<20), "found unexpected end of stream", 0},
 		{"separators", strings.Repeat("---\n", 500000) + image, "", 1},
+		{"aliases of aliases in small documents", strings.Repeat("x: &x ["+strings.Repeat("{image: nginx},", 8)+"]\na: &a {containers: *x }\nb: &b ["+strings.Repeat("*a , ", 8)+"]\nc: &c ["+strings.Repeat("*b , ", 8)+"]\nd: ["+strings.Repeat("*c , ", 8)+"]\n---\n", 2000), "which is what those before have left of 131072", 56160},
+		{"aliases of aliases in items", "kind: List\nitems:\n" + strings.Repeat("- a: &a [x,x,x,x,x,x,x,x]\n  b: &b ["+strings.Repeat("*a , ", 8)+"]\n  c: &c ["+strings.Repeat("*b , ", 8)+"]\n  d: &d ["+strings.Repeat("*c , ", 8)+"]\n  e: ["+strings.Repeat("*d , ", 4)+"]\n", 2000), "aliases stand for more than 131072 values", 0},
+		{"a few aliases in each of many documents", strings.Repeat("a: &i nginx\ncontainers: [{image: *i}, {image: *i}]\n---\n", 20000), "", 40000},
+		{"blocks that say how far in they are", "containers:\n" + strings.Repeat("- image: >2-\n    m\n    web:1\n", 14000), "", 14000},
+		{"lines of two long halves, out of order", "{p: '" + strings.Repeat("x", 1<<20) + "'," + strings.Repeat("<<: {containers: [{image: nginx}]}, a: {", 240) + "\np: '" + strings.Repeat("x", 1<<20) + "'" + strings.Repeat("}, b: {containers: [{image: nginx}]}", 240) + "}\n", "", 480},
+		{"images at a depth, and an alias elsewhere", "z: &z 1\nw: *z\nx: " + strings.Repeat("{a: ", 880) + "{containers: [" + strings.Repeat("{image: nginx},", 50000) + "]}" + strings.Repeat("}", 880) + "\n", "", 50000},
+		{"an alias of another item in a large list", "kind: List\nitems:\n- &a {containers: [{image: nginx}]}\n" + strings.Repeat("- {containers: [{image: nginx}]}\n", 200000) + "- *a\n", "have to be read by a YAML parser, because of an alias", 0},
+		{"white space", strings.Repeat(" \n", 2<<20) + image, "", 1},
+		{"a long separator line", "--- #" + strings.Repeat("x", 4<<20) + "\n" + image, "", 1},
+		{"a long line of a document's end", image + "... #" + strings.Repeat("x", 2<<20), "", 1},
 		{"short documents", strings.Repeat("a\n---\n", 100000) + image, "", 1},
 	} {
 		runtime.GC()
@@ -71,7 +87,7 @@ func TestRewriteBounds(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		start := time.Now()
 		n := 0
-		_, err := Rewriter{Changed: func(changes []Change, _ []Edit) error { n += len(changes); return nil }}.Rewrite(io.Discard, strings.NewReader(test.in), webTable(t))
+		_, err := Rewriter{Changed: func(changes []Change, _ []Edit) error { n += len(changes); return nil }}.Rewrite(io.Discard, pipe{strings.NewReader(test.in)}, table)
 		spent := time.Since(start)
 		runtime.ReadMemStats(&after)
 		taken := (after.TotalAlloc - before.TotalAlloc) >> 20

@@ -5,6 +5,7 @@ package imageoverrides
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -125,7 +126,7 @@ func TestRewriteLineBreaks(t *testing.T) {
 func TestRewriteDocuments(t *testing.T) {
 	for in, want := range map[string]int{
 		"%YAML 1.2\n---\n": 0, "%YAML 1.2\n%TAG !e! tag:e:\n# c\n---\n# d\n...\n": 0, "---\n": 0, "# c\n---\n...\n": 0, "": 0, "\uFEFF# c\r": 0, "%YAML 1.2\n---\na: b\n": 1, "# %\n": 0,
-		"{\"a\":1}{\"b\":2}\n[3]": 3, "{\"a\":1}\n---\n{\"b\":2} {}\n": 3, "%YAML 1.1\n---\na: b\n...\n%YAML 1.1\n---\n": 1, "a: '%'\n": 1, "--- a\n--- b\n": 2,
+		"{\"a\":1}{\"b\":2}\n[3]": 3, "{\"a\":1}\n---\n{\"b\":2} {}\n": 3, "%YAML 1.1\n---\na: b\n...\n%YAML 1.1\n---\n": 1, "a: '%'\n": 1, "--- a\n--- b\n": 2, "&a\n": 1, "--- &a\n": 1, "!!null\n": 1, "~\n": 1,
 	} {
 		for _, table := range []Table{{}, unchecked(nil), webTable(t)} {
 			if _, result := rewrite(t, table, in); result.Documents != want {
@@ -161,5 +162,37 @@ func TestRewriterChanged(t *testing.T) {
 	result, err := Rewriter{Changed: func([]Change, []Edit) error { return fault }}.Rewrite(&out, strings.NewReader("a: b\n---\ncontainers: [{image: nginx}]\n"), webTable(t))
 	if err != fault || out.String() != "a: b\n" || result.Documents != 1 {
 		t.Errorf("%v, %q, %+v", err, out.String(), result)
+	}
+}
+
+// TestRewriteListsOfNothing: a list object is one wherever its kind stands, with items or without, and what else it holds is no image.
+func TestRewriteListsOfNothing(t *testing.T) {
+	for _, kind := range []string{"List", "PodList", "Thing"} {
+		for _, items := range []string{"[]", "{}", "", "x", "[{}]", "[[]]", "\n", "\n- {}", "\n- 5"} {
+			for _, fields := range []string{"kind: %s\nitems: %s\nspec: {containers: [{image: nginx}]}\n", "items: %[2]s\nspec: {containers: [{image: nginx}]}\nkind: %[1]s\n", "spec: {containers: [{image: nginx}]}\nitems: %[2]s\nkind: %[1]s\n"} {
+				in := "apiVersion: v1\n" + fmt.Sprintf(fields, kind, items)
+				out, result := rewrite(t, webTable(t), in)
+				parsed, want := rewriteParsed(t, webTable(t), in)
+				if diff := cmp.Diff(want, result); diff != "" || out != parsed {
+					t.Errorf("%s\nbecomes\n%s\nand by the parser\n%s%s", in, out, parsed, diff)
+				}
+			}
+		}
+	}
+}
+
+// TestRewriteItemsOfYAML: an item that only JSON can read is none of a list object that is YAML.
+func TestRewriteItemsOfYAML(t *testing.T) {
+	const items = `"items": [{"a":"\/","spec":{"containers":[{"image":"nginx"}]}}]`
+	for in, want := range map[string]string{
+		"kind: List\n" + items + "\n":         "line 2, column 17: found unknown escape character",
+		"{kind: List, " + items + "}\n":       "line 1, column 30: found unknown escape character",
+		`{"kind":"List",` + items + "} # c\n": "line 1, column 32: found unknown escape character",
+		`{"kind":"List",` + items + "}\n":     "<nil>",
+	} {
+		_, err := Rewrite(io.Discard, strings.NewReader(in), webTable(t))
+		if fmt.Sprint(err) != want {
+			t.Errorf("%q: %v, want %s", in, err, want)
+		}
 	}
 }

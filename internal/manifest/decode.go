@@ -3,7 +3,7 @@
 package manifest
 
 import (
-	"strings"
+	"bytes"
 	"unicode/utf8"
 
 	"github.com/cozystack/image-overrides/internal/manifest/document"
@@ -189,16 +189,12 @@ func (d *decoder) escape(i int) int {
 }
 
 // indentOf returns how far in a block is that stands on lines, by its value.
-func indentOf(lines []byte, value string) int {
-	blanks := func(s string) int { // at the start of the first line that has something else
-		s = strings.TrimLeft(s, " \n")
-		return len(s)
+func indentOf(lines, value []byte) int {
+	in := func(b []byte) int { // at the start of the first line that has something else
+		b = b[:len(b)-len(bytes.TrimLeft(b, " \n"))]
+		return len(b) - 1 - bytes.LastIndexByte(b, '\n')
 	}
-	in := func(s string) int {
-		s = s[:len(s)-blanks(s)]
-		return len(s) - 1 - strings.LastIndexByte(s, '\n')
-	}
-	return max(0, in(string(lines))-in(value))
+	return max(0, in(lines)-in(value))
 }
 
 // block reads a block scalar. One whose header says how far in it is needs its value known.
@@ -223,7 +219,7 @@ func (d *decoder) block() {
 	i += document.LineBreak(b[i:])
 	indent := -1
 	if given {
-		indent = indentOf(b[i:], d.value)
+		indent = indentOf(b[i:], []byte(d.value))
 	}
 	before := false // the line before began with white space
 	broken := i     // where the line breaks are that were read

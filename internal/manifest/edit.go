@@ -85,15 +85,12 @@ func (t *tree) placesInText(at []int) {
 func (t *tree) replace(text string) {
 	at := t.at.(branch)
 	r := replaced{node: resolve(at.kid.at), text: text}
-	for i, s := range t.steps {
-		if s.at.Kind == yaml.AliasNode {
-			r.alias = s.at
-			r.way = t.wayFrom(i)
-			break
-		}
-		if t.aliases[s.at] {
-			r.after = append(r.after, within{s.at, t.wayFrom(i)})
-		}
+	for _, i := range t.marked {
+		r.after = append(r.after, within{t.steps[i].at, t.wayFrom(i)})
+	}
+	if t.alias >= 0 {
+		r.alias = t.steps[t.alias].at
+		r.way = t.wayFrom(t.alias)
 	}
 	if r.alias == nil {
 		key := resolve(at.kid.key)
@@ -117,7 +114,7 @@ func (t *tree) wayFrom(i int) int32 {
 		way = t.ways.next(way, s.child)
 	}
 	if t.ways.taken > maxWays {
-		t.fail(tooMany(t.steps[i].at))
+		t.fail(tooMany(t.steps[i].at, maxAliased))
 	}
 	return way
 }
@@ -204,7 +201,8 @@ func (t *tree) inline() {
 			add(inside, w.anchored, w.way, r.text)
 		}
 	}
-	room := maxInlined
+	room := t.most * inlinedForOne
+	written := 0
 	for _, a := range aliases {
 		alias := a.node
 		if maps.Equal(behind[alias], inside[alias.Alias]) {
@@ -217,16 +215,21 @@ func (t *tree) inline() {
 		}
 		f := flow{texts: behind[alias], ways: &t.ways, room: room}
 		f.write(alias.Alias, 0, a.flow, false)
+		written += f.out.Len()
 		if room -= f.out.Len(); f.nodes > maxAliased || room < 0 {
 			t.fail(&nodeFault{node: alias, reason: fmt.Sprintf("aliases stand for more than %d values, or %d bytes of text", maxAliased, maxInlined)})
 			return
 		}
 		t.edits = append(t.edits, Edit{start, end, f.out.String()})
 	}
+	t.aliased += written / inlinedForOne
 }
 
 // maxInlined is how many bytes may be written in place of a document's aliases.
 const maxInlined = 4 << 20
+
+// inlinedForOne is how many of these bytes count as one value that an alias stands for.
+const inlinedForOne = maxInlined / maxAliased
 
 func add(m map[*yaml.Node]map[int32]string, n *yaml.Node, way int32, text string) {
 	if m[n] == nil {

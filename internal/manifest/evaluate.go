@@ -24,7 +24,8 @@ import (
 // maxDepth is how deep maps and lists may stand in each other.
 const maxDepth = 1000
 
-// maxAliased is how many nodes the aliases of a document may stand for.
+// maxAliased is how many nodes the aliases of a document may stand for, and those of a stream besides one for each byte that is
+// parsed: many small documents cost no more than a large one.
 const maxAliased = 1 << 17
 
 // A node is a value of a document, with its aliases and merge keys resolved. Aliases share what they stand for.
@@ -80,11 +81,17 @@ type evaluator struct {
 	open   map[*yaml.Node]bool  // the anchored nodes around, and what the aliases around stand for
 	depth  int
 	merged int // keys that were looked at for merge keys
+	most   int // how many may be
 	fault  *nodeFault
 }
 
-func tooMany(n *yaml.Node) *nodeFault {
-	return &nodeFault{node: n, reason: "aliases stand for more than " + strconv.Itoa(maxAliased) + " values"}
+// tooMany is the fault of aliases that stand for more than most values.
+func tooMany(n *yaml.Node, most int) *nodeFault {
+	reason := "aliases stand for more than " + strconv.Itoa(most) + " values"
+	if most < maxAliased {
+		reason += ", which is what those before have left of " + strconv.Itoa(maxAliased)
+	}
+	return &nodeFault{node: n, reason: reason}
 }
 
 func aroundItself(n *yaml.Node) *nodeFault {
@@ -97,11 +104,11 @@ func (e *evaluator) fail(f *nodeFault) {
 	}
 }
 
-// evaluate resolves a document.
-func evaluate(root *yaml.Node) (*node, *nodeFault) {
-	e := evaluator{seen: make(map[*yaml.Node]*node), open: make(map[*yaml.Node]bool)}
-	n := e.node(root, true)
-	return n, e.fault
+// evaluate resolves a document whose aliases may stand for so many values, and returns for how many merge keys do.
+func evaluate(root *yaml.Node, most int) (n *node, merged int, fault *nodeFault) {
+	e := evaluator{seen: make(map[*yaml.Node]*node), open: make(map[*yaml.Node]bool), most: most}
+	n = e.node(root, true)
+	return n, e.merged, e.fault
 }
 
 // node resolves a node of the text. inPlace says that the node itself is gone through, and not a copy.
@@ -179,8 +186,8 @@ func (e *evaluator) once(n *node) *node {
 	if n == nil || !n.loose || e.fault != nil {
 		return n
 	}
-	if e.merged += len(n.kids); e.merged > maxAliased {
-		e.fail(tooMany(n.text))
+	if e.merged += len(n.kids); e.merged > e.most {
+		e.fail(tooMany(n.text, e.most))
 		return n
 	}
 	made := &node{text: n.text, kids: append([]kid(nil), n.kids...)}
@@ -249,8 +256,8 @@ func (e *evaluator) merge(n *node, k *kid, via []step, has map[string]bool) {
 	via = append(via[:len(via):len(via)], step{k.at, k.child})
 	for i := range from.kids {
 		added := from.kids[i]
-		if e.merged += 1 + len(via); e.merged > maxAliased || e.fault != nil {
-			e.fail(tooMany(k.at))
+		if e.merged += 1 + len(via); e.merged > e.most || e.fault != nil {
+			e.fail(tooMany(k.at, e.most))
 			return
 		}
 		if text.Kind == yaml.SequenceNode {

@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,6 +27,9 @@ type Reader struct {
 	tree    tree
 	again   func(start, end int) bool // item, made once, since a method's value is allocated
 	parsed  int                       // bytes of the document's items that were
+	aliased int                       // the values that aliases stood for, less the bytes that were parsed
+	before  int                       // the same before the piece
+	json    isJSON                    // whether the piece is
 	fault   *Fault                    // of an item that was parsed
 	odd     bool
 }
@@ -46,7 +50,7 @@ func (r *Reader) Read(p document.Piece) (documents int, edits []Edit, fault *Fau
 		r.again = r.item
 	}
 	s.again = r.again
-	r.parsed, r.fault, r.odd = 0, nil, true
+	r.parsed, r.fault, r.odd, r.before, r.json = 0, nil, true, r.aliased, unasked
 	body := p.Bytes[p.Body:]
 	if !r.Parse && s.scan(body) {
 		documents, edits = 1, s.edits[:s.marked]
@@ -76,7 +80,9 @@ func (r *Reader) parse(body []byte) (documents int, edits []Edit, fault *Fault) 
 		return 0, nil, syntaxFault(err)
 	}
 	r.Visitor.Begin()
+	r.aliased = r.before // what was told of items is void
 	t := r.newTree()
+	defer r.paid(t, len(body))
 	for i, root := range text.Roots {
 		if broken := t.visit(text, root, i); broken != nil {
 			at, _ := text.Offset(broken.node)
@@ -88,9 +94,12 @@ func (r *Reader) parse(body []byte) (documents int, edits []Edit, fault *Fault) 
 
 func (r *Reader) newTree() *tree {
 	t := &r.tree
-	*t = tree{walker: walker{rules: r.Rules, all: r.All || r.Rules == nil, skip: r.Skip, visitor: r.Visitor}, edits: t.edits[:0]}
+	*t = tree{walker: walker{rules: r.Rules, all: r.All || r.Rules == nil, skip: r.Skip, visitor: r.Visitor}, edits: t.edits[:0], most: maxAliased - r.aliased}
 	return t
 }
+
+// paid notes what aliases stood for in so many bytes.
+func (r *Reader) paid(t *tree, bytes int) { r.aliased = min(max(0, r.aliased+t.aliased-bytes), maxAliased) }
 
 // item tells an item of a list object, which stands between two offsets, by the YAML parser. It is false where the item cannot be
 // read by itself.
@@ -102,16 +111,17 @@ func (r *Reader) item(start, end int) bool {
 	}
 	text, err := document.Parse(s.text[start:end])
 	if err != nil {
-		if f := syntaxFault(err); r.fault == nil {
+		if f := syntaxFault(err); r.fault == nil && !strings.HasPrefix(f.Reason, "unknown anchor") { // which another item may have
 			f.Offset += start
 			r.fault = f
 		}
 		return false
 	}
-	if len(text.Roots) != 1 {
+	if len(text.Roots) != 1 || text.JSON && !r.isJSON(s.text) {
 		return false
 	}
 	t := r.newTree()
+	defer r.paid(t, end-start)
 	t.shift = start
 	if t.visitItem(text, text.Roots[0], s.path[:2], s.levels[1].column >= 0) != nil {
 		return false
@@ -121,6 +131,25 @@ func (r *Reader) item(start, end int) bool {
 	}
 	return true
 }
+
+// isJSON reports whether the piece is JSON, without which no item of it may be.
+func (r *Reader) isJSON(text []byte) bool {
+	if r.json == unasked {
+		if r.json = no; json.Valid(text) {
+			r.json = yes
+		}
+	}
+	return r.json == yes
+}
+
+// isJSON is what is known of that.
+type isJSON byte
+
+const (
+	unasked isJSON = iota
+	no
+	yes
+)
 
 func syntaxFault(err error) *Fault {
 	var syntax *document.SyntaxError
@@ -158,6 +187,7 @@ func reason(text []byte, at int) string {
 // Forget lets go of the last document, and keeps the room for the next.
 func (r *Reader) Forget() {
 	r.Rules, r.Skip, r.Visitor, r.fault = nil, nil, nil, nil
+	r.aliased = 0
 	r.scanner.forget()
 	r.tree = tree{}
 }

@@ -21,8 +21,10 @@ type tree struct {
 	doc   *yaml.Node
 	steps []step // from the document to the value, in the text
 
-	alias   int // the first step that is an alias, or -1: from there on the value has no bytes of its own
-	aliased int // values under aliases so far
+	alias   int   // the first step that is an alias, or -1: from there on the value has no bytes of its own
+	aliased int   // values under aliases so far, those that merge keys brought in counted
+	most    int   // how many may be
+	marked  []int // the steps that lead to what aliases stand for, up to the first that is an alias
 	fault   *nodeFault
 
 	aliases  map[*yaml.Node]bool // what the document has aliases to; nil for none
@@ -56,7 +58,7 @@ func (b branch) each(do visit, state paths.State) {
 			}
 			s = paths.Step{Key: key, Item: -1}
 		}
-		steps, alias := len(t.steps), t.alias
+		steps, alias, marked := len(t.steps), t.alias, len(t.marked)
 		if k.via != nil {
 			for _, via := range *k.via {
 				t.step(via)
@@ -64,21 +66,25 @@ func (b branch) each(do visit, state paths.State) {
 		}
 		t.step(step{k.at, k.child})
 		if t.alias >= 0 {
-			if t.aliased++; t.aliased > maxAliased {
-				t.fail(tooMany(k.at))
+			if t.aliased++; t.aliased > t.most {
+				t.fail(tooMany(k.at, t.most))
 			}
 		}
 		if !t.stopped {
 			do(&t.walker, s, t.branch(k), state)
 		}
-		t.steps, t.alias = t.steps[:steps], alias
+		t.steps, t.alias, t.marked = t.steps[:steps], alias, t.marked[:marked]
 	}
 }
 
 // step goes a step further in the text.
 func (t *tree) step(s step) {
-	if t.alias < 0 && s.at.Kind == yaml.AliasNode {
+	switch {
+	case t.alias >= 0:
+	case s.at.Kind == yaml.AliasNode:
 		t.alias = len(t.steps)
+	case t.aliases[s.at]:
+		t.marked = append(t.marked, len(t.steps))
 	}
 	if t.steps = append(t.steps, s); len(t.path) > maxDepth {
 		t.fail(&nodeFault{node: s.at, reason: "more than " + strconv.Itoa(maxDepth) + " maps and lists in each other"})
@@ -190,9 +196,10 @@ func (t *tree) visitItem(text *document.Text, doc *yaml.Node, path []paths.Step,
 
 // open begins a document.
 func (t *tree) open(text *document.Text, doc *yaml.Node) (branch, *nodeFault) {
-	root, fault := evaluate(doc)
+	root, merged, fault := evaluate(doc, t.most-t.aliased)
 	t.text, t.doc, t.source = text, doc, t
-	t.steps, t.alias, t.aliased, t.ways = t.steps[:0], -1, 0, ways{}
+	t.steps, t.alias, t.marked, t.ways = t.steps[:0], -1, t.marked[:0], ways{}
+	t.aliased += merged
 	t.aliases, t.replaced, t.fault, t.stopped = nil, t.replaced[:0], nil, false
 	aliasTargets(doc, &t.aliases)
 	return branch{t, &kid{at: doc}, root}, fault

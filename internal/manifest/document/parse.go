@@ -34,9 +34,9 @@ type Text struct {
 	Roots []*yaml.Node // the root of each document in it, empty ones left out
 	JSON  bool         // it was read as JSON, which it is and YAML is not, or as which alone it was read
 
-	starts               []int // of the lines, as the YAML parser counts them; nil until somebody asks
-	line, column, offset int   // of the node that was looked up last, for finding the next
-	marks                []int // offsets in that line, every markEvery characters
+	starts               []int         // of the lines, as the YAML parser counts them; nil until somebody asks
+	line, column, offset int           // of the node that was looked up last, for finding the next
+	marks                map[int][]int // offsets by line, every markEvery characters
 }
 
 // Parse parses text as YAML, with the parser and the settings of kustomize, and
@@ -156,7 +156,7 @@ func parseYAML(r io.Reader) (roots []*yaml.Node, err error) {
 // emptyDocument reports whether a document was only written as a comment or a
 // separator: its null has no text.
 func emptyDocument(n *yaml.Node) bool {
-	return n.Kind == yaml.ScalarNode && n.Tag == "!!null" && n.Value == "" && n.Style == 0
+	return n.Kind == yaml.ScalarNode && n.Tag == "!!null" && n.Value == "" && n.Style == 0 && n.Anchor == ""
 }
 
 // reason is the parser's own message, without its idea of the line.

@@ -61,20 +61,18 @@ func (t *Text) Offset(n *yaml.Node) (offset int, ok bool) {
 	if n.Line < 1 || n.Line > len(t.starts) {
 		return 0, false
 	}
-	if n.Line != t.line {
+	if n.Line != t.line || n.Column < t.column { // another line, or back in one, which may be all of the text
 		t.line, t.column, t.offset = n.Line, 1, t.starts[n.Line-1]
-		t.marks = t.marks[:0]
-	}
-	if n.Column < t.column { // back in a line, which may be all of the text
-		mark := n.Column / markEvery
-		t.column, t.offset = 1, t.starts[n.Line-1]
-		if mark > 0 {
-			t.column, t.offset = mark*markEvery, t.marks[mark-1]
+		if mark := min(n.Column/markEvery, len(t.marks[n.Line])); mark > 0 {
+			t.column, t.offset = mark*markEvery, t.marks[n.Line][mark-1]
 		}
 	}
 	for ; t.column < n.Column; t.column++ {
-		if t.column == (len(t.marks)+1)*markEvery {
-			t.marks = append(t.marks, t.offset)
+		if t.column%markEvery == 0 && t.column == (len(t.marks[n.Line])+1)*markEvery {
+			if t.marks == nil {
+				t.marks = make(map[int][]int)
+			}
+			t.marks[n.Line] = append(t.marks[n.Line], t.offset)
 		}
 		if t.offset >= len(t.Bytes) || LineBreak(t.Bytes[t.offset:]) > 0 {
 			return 0, false

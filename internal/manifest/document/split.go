@@ -53,7 +53,9 @@ type Splitter struct {
 	column  int
 	row     row  // JSON values in the piece to come
 	dashes  int  // see Piece, in the piece to come
-	begun   bool // row has been told where the piece's text begins
+	begun   bool // row is where the piece's text begins
+	front   front
+	ending  int // bytes of the piece to come in which the line of an end marker does not end
 }
 
 // ErrLimit says that a piece is longer than the splitter's limit.
@@ -80,7 +82,7 @@ func (s *Splitter) Buffered() int { return len(s.buf) }
 // the reader's, or that of the function before, and comes once the pieces before
 // it are through; what was read of a piece that the error cuts off is not returned.
 func (s *Splitter) Next() (Piece, error) {
-	s.row, s.begun = row{}, false
+	s.row, s.begun, s.front = row{}, false, inLine
 	for {
 		text := s.buf[s.start:s.end]
 		n, scanned, found := s.cut(text, s.scanned)
@@ -112,10 +114,9 @@ func (s *Splitter) next(text []byte, end int, found bool) (at int, inRow bool) {
 		text = text[:end]
 	}
 	if !s.begun {
-		if at, s.begun = beginning(text, found || s.eof); !s.begun {
+		if s.begun = s.begin(text, found || s.eof); !s.begun {
 			return 0, false
 		}
-		s.row.at = at
 	}
 	if s.row.state == other {
 		return 0, false
@@ -123,27 +124,51 @@ func (s *Splitter) next(text []byte, end int, found bool) (at int, inRow bool) {
 	return s.row.next(text)
 }
 
-// beginning returns where a piece's text begins, behind a separator line, a byte order mark and white space, if that is known.
-func beginning(text []byte, whole bool) (at int, known bool) {
+// begin brings the row to where a piece's text begins, behind a separator line, a byte order mark and white space, and reports whether
+// that is known. It looks at each byte once, however often it is called.
+func (s *Splitter) begin(text []byte, whole bool) bool {
 	const enough = len("---\n")
-	if len(text) < enough && !whole {
-		return 0, false
-	}
-	if marker(text, "---") {
-		if bytes.IndexByte(text, '\n') < 0 {
-			return 0, whole
+	r := &s.row
+	if s.front == inLine {
+		if len(text) < enough && !whole {
+			return false
 		}
-		if at = body(text); at == 0 {
-			return 0, true // on the separator line
+		if marker(text, "---") {
+			i := bytes.IndexByte(text[r.at:], '\n')
+			if i < 0 && !whole {
+				r.at = len(text)
+				return false
+			}
+			n := 0
+			if i >= 0 {
+				n = body(text[:r.at+i+1])
+			}
+			if r.at = n; n == 0 {
+				r.state = other // on the separator line
+				return true
+			}
 		}
+		s.front = inMark
 	}
-	if len(text)-at < enough && !whole {
-		return 0, false
+	if s.front == inMark {
+		if len(text)-r.at < enough && !whole {
+			return false
+		}
+		r.at += len(text[r.at:]) - len(bytes.TrimPrefix(text[r.at:], byteOrderMark))
+		s.front = inSpace
 	}
-	at += len(text[at:]) - len(bytes.TrimPrefix(text[at:], byteOrderMark))
-	at += len(text[at:]) - len(bytes.TrimLeft(text[at:], " \t\r\n"))
-	return at, at < len(text)
+	r.at += len(text[r.at:]) - len(bytes.TrimLeft(text[r.at:], " \t\r\n"))
+	return r.at < len(text)
 }
+
+// A front is what may stand in front of a piece's text.
+type front byte
+
+const (
+	inLine  front = iota // a separator line
+	inMark               // a byte order mark
+	inSpace              // white space
+)
 
 // piece takes n bytes from the buffer.
 func (s *Splitter) piece(n int) Piece {
@@ -153,7 +178,7 @@ func (s *Splitter) piece(n int) Piece {
 	}
 	p.Body = body(p.Bytes)
 	s.start += n
-	s.scanned, s.dashes = max(0, s.scanned-n), max(0, s.dashes-n)
+	s.scanned, s.dashes, s.ending = max(0, s.scanned-n), max(0, s.dashes-n), 0
 	s.offset += int64(n)
 	s.line += bytes.Count(p.Bytes, []byte("\n"))
 	if n > 0 && p.Bytes[n-1] == '\n' {
@@ -225,11 +250,12 @@ func (s *Splitter) cut(text []byte, scanned int) (n, upTo int, found bool) {
 		case marker(rest, "---") && !directives(text[:at]):
 			return at, at - 1, true
 		case marker(rest, "..."):
-			end := bytes.IndexByte(rest, '\n')
-			if end < 0 {
+			from = max(at, s.ending)
+			end := bytes.IndexByte(text[from:], '\n')
+			if s.ending = len(text); end < 0 {
 				return more(at - 1)
 			}
-			return at + end + 1, at - 1, true
+			return from + end + 1, at - 1, true
 		case rest[0] == '-' && s.dashes == 0:
 			s.dashes = at
 		}
