@@ -99,7 +99,9 @@ func (r *Reader) newTree() *tree {
 }
 
 // paid notes what aliases stood for in so many bytes.
-func (r *Reader) paid(t *tree, bytes int) { r.aliased = min(max(0, r.aliased+t.aliased-bytes), maxAliased) }
+func (r *Reader) paid(t *tree, bytes int) {
+	r.aliased = min(max(0, r.aliased+t.aliased-bytes), maxAliased)
+}
 
 // item tells an item of a list object, which stands between two offsets, by the YAML parser. It is false where the item cannot be
 // read by itself.
