@@ -77,6 +77,7 @@ func TestRewriteBounds(t *testing.T) {
 		{"lines of two long halves, out of order", "{p: '" + strings.Repeat("x", 1<<20) + "'," + strings.Repeat("<<: {containers: [{image: nginx}]}, a: {", 240) + "\np: '" + strings.Repeat("x", 1<<20) + "'" + strings.Repeat("}, b: {containers: [{image: nginx}]}", 240) + "}\n", "", 480},
 		{"images at a depth, and an alias elsewhere", "z: &z 1\nw: *z\nx: " + strings.Repeat("{a: ", 880) + "{containers: [" + strings.Repeat("{image: nginx},", 50000) + "]}" + strings.Repeat("}", 880) + "\n", "", 50000},
 		{"an alias of another item in a large list", "kind: List\nitems:\n- &a {containers: [{image: nginx}]}\n" + strings.Repeat("- {containers: [{image: nginx}]}\n", 200000) + "- *a\n", "have to be read by a YAML parser, because of an alias", 0},
+		{"a byte order mark in front of a large list", "\uFEFFkind: List\nitems:\n" + strings.Repeat("- {containers: [{image: nginx}]}\n", 200000), "", 200000},
 		{"white space", strings.Repeat(" \n", 2<<20) + image, "", 1},
 		{"a long separator line", "--- #" + strings.Repeat("x", 4<<20) + "\n" + image, "", 1},
 		{"a long line of a document's end", image + "... #" + strings.Repeat("x", 2<<20), "", 1},

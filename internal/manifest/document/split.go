@@ -14,7 +14,7 @@ import (
 // pieces of a stream, joined, are the stream.
 type Piece struct {
 	Bytes  []byte // until the next call of Next
-	Body   int    // where the text to parse starts in Bytes: behind a bare separator line
+	Body   int    // where the text to parse starts in Bytes: behind a bare separator line and a byte order mark
 	Offset int64  // of Bytes in the stream, from 0
 	Line   int    // of the first byte of Bytes, from 1
 	Column int    // of that byte, from 1, in characters
@@ -177,6 +177,7 @@ func (s *Splitter) piece(n int) Piece {
 		p.Dashes = s.dashes
 	}
 	p.Body = body(p.Bytes)
+	p.Body += len(p.Bytes[p.Body:]) - len(bytes.TrimPrefix(p.Bytes[p.Body:], byteOrderMark))
 	s.start += n
 	s.scanned, s.dashes, s.ending = max(0, s.scanned-n), max(0, s.dashes-n), 0
 	s.offset += int64(n)
