@@ -96,7 +96,7 @@ func (o Object) String() string {
 // error before anything is read.
 //
 // A document of more than [MaxDocument] bytes is an error too, which comes when that much
-// of it has been read. So is one of which more than 4 MiB have to be read by a YAML parser, because of anchors, tags,
+// of it has been read. So is one of which more than 2 MiB have to be read by a YAML parser, because of anchors, tags,
 // tabs and other things that manifests seldom have; the error says which and where. Of a list object only the items that
 // have such things count. And the aliases and merge keys of a stream may stand for 131,072 values more than it has
 // bytes.

@@ -164,8 +164,16 @@ func (m mapping) sorted() []key {
 			keys = append(keys, key{fmt.Sprint(it.Key().Interface()), it.Key()})
 		}
 	}
-	slices.SortFunc(keys, func(a, b key) int { return cmp.Compare(a.text, b.text) })
+	slices.SortFunc(keys, compareKeys)
 	return keys
+}
+
+// compareKeys orders keys by their texts, and those of one text, which types tell apart, by these.
+func compareKeys(a, b key) int {
+	if c := cmp.Compare(a.text, b.text); c != 0 || !a.other.IsValid() {
+		return c
+	}
+	return cmp.Compare(fmt.Sprintf("%T", a.other.Interface()), fmt.Sprintf("%T", b.other.Interface()))
 }
 
 func (m mapping) at(k key) any {
@@ -175,17 +183,22 @@ func (m mapping) at(k key) any {
 	return m.other.MapIndex(k.other).Interface()
 }
 
-// get returns the value under a key of that text, or nil.
+// get returns the value under the first key of that text, or nil.
 func (m mapping) get(text string) any {
 	if !m.other.IsValid() {
 		return m.plain[text]
 	}
+	var first key
 	for it := m.other.MapRange(); it.Next(); {
-		if fmt.Sprint(it.Key().Interface()) == text {
-			return it.Value().Interface()
+		k := key{fmt.Sprint(it.Key().Interface()), it.Key()}
+		if k.text == text && (!first.other.IsValid() || compareKeys(k, first) < 0) {
+			first = k
 		}
 	}
-	return nil
+	if !first.other.IsValid() {
+		return nil
+	}
+	return m.at(first)
 }
 
 // set gives a key whose value is a string another one, of its type.

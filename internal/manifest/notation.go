@@ -285,15 +285,22 @@ func isHex(b []byte) bool {
 
 // block passes over a block scalar.
 func (s *scanner) block() bool {
-	s.pos++
-	if s.pos < len(s.text) && (s.text[s.pos] == '-' || s.text[s.pos] == '+') {
-		s.pos++
+	outer := int(s.levels[len(s.levels)-1].column)
+	indent := -1 // of the text
+	chomping := false
+	for s.pos++; s.pos < len(s.text); s.pos++ {
+		c := s.text[s.pos]
+		if !chomping && (c == '-' || c == '+') {
+			chomping = true
+		} else if indent < 0 && '1' <= c && c <= '9' && !s.all { // decode would have to be told
+			indent = outer + int(c-'0')
+		} else {
+			break
+		}
 	}
 	if s.pos < len(s.text) && s.text[s.pos] != '\n' && s.text[s.pos] != ' ' || !s.lineEnd() {
 		return false
 	}
-	outer := int(s.levels[len(s.levels)-1].column)
-	indent := -1  // of the text
 	blankest := 0 // the longest of the lines of spaces before it
 	for s.pos < len(s.text) {
 		line := s.text[s.pos:]

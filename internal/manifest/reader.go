@@ -12,8 +12,8 @@ import (
 	"github.com/cozystack/image-overrides/internal/manifest/paths"
 )
 
-// MaxParsed is how many bytes of a document may have to be read by the YAML parser, whose tree takes some 150 times as much.
-const MaxParsed = 4 << 20
+// MaxParsed is how many bytes of a document may have to be read by the YAML parser, whose tree takes up to 200 times as much.
+const MaxParsed = 2 << 20
 
 // A Reader reads documents. It keeps its room from one to the next.
 type Reader struct {
@@ -69,11 +69,13 @@ func (r *Reader) Read(p document.Piece) (documents int, edits []Edit, fault *Fau
 // parse tells the documents of a text by the YAML parser.
 func (r *Reader) parse(body []byte) (documents int, edits []Edit, fault *Fault) {
 	if len(body) > MaxParsed {
-		if r.fault != nil {
-			return 0, nil, r.fault
-		}
 		at := r.scanner.pos
-		return 0, nil, &Fault{Offset: at, Reason: fmt.Sprintf("a document of which more than %d bytes have to be read by a YAML parser, because of %s", MaxParsed, reason(body, at)), TooLong: true}
+		why := fmt.Sprintf("a document of which more than %d bytes have to be read by a YAML parser, because of %s", MaxParsed, reason(body, at))
+		if r.fault != nil {
+			at = r.fault.Offset
+			why += "; the item here is no YAML by itself: " + r.fault.Reason
+		}
+		return 0, nil, &Fault{Offset: at, Reason: why, TooLong: true}
 	}
 	text, err := document.Parse(body)
 	if err != nil {

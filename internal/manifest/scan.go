@@ -190,6 +190,12 @@ func (s *scanner) lines() bool {
 			}
 			continue
 		}
+		if column == 0 && s.text[at] == '.' && s.marker(at) { // of a document's end, with which the piece ends
+			if s.pos = at + len("..."); !s.nothing() {
+				return false
+			}
+			break
+		}
 		inner := len(s.levels) > 0 && int(s.levels[len(s.levels)-1].column) < column
 		if c := s.text[at]; s.done {
 			return !inner && c <= '~' && c != '\r' // or the scalar that stopped the scan may go on here

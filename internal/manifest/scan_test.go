@@ -157,7 +157,7 @@ var known = []string{
 	"a: {}\nb: []\nc: {image: d, e: [f, {image: 'g'}, \"h\"]}\n", `{"image":"a","b":[1,true,null,{"image":"c"}],"d":{}}`, "{image: a,\n  b: [c,\n d]}\n", "[{image: a b:c/d@e}]",
 	"a:\n  - b: c\n    image: d\n\n  - image: e\nf:\n- image: g\nimage: h\n", "a: -1\nb: --c\nd: $(E)\nf: ~\nimage: é:1\n", "# c\n\nkind: A\nimage: b\n",
 	"a: x#y\nimage: b:c\n", "a:   # c\n  image: b\n", "- # c\n  image: b\n", "a:\n  {}\nimage:\n  # c\n  'b'\nc:\n  |\n  d\n-\n"[:38], "image:\n  b\n- \n"[:11], "-\n  image :\n    b\n", "\"a\" : b\nimage : c\n", "-\n b\n-\n  - image: c\n", "a: [b,]\nc: {d: e, }\n", "a: [ # c\n  b, # d\n  {image: e}] # f\n", "a: \"b\n  c\n\n d\"\nimage: e\n", "a b: c\nf:image: d\né: e\n\"\\x69mage\": f\n'it''s': g\nhttp://a/b#c: h\n\"é\": {\"a b\": i, \"\\u00e9\": j}\n",
-	"kind: List\nitems:\n- image: a\n- - image: b\n- c\n", "items:\n  - kind: A\n    image: a\n  - image: ~\nkind: AList\n", "items:\n- image: a\nkind: A\n", "items:\n- image: a\n", "kind: List\nitems: []\nimage: a\n", "items: []\nkind: List\nimage: a\n", "items: []\nkind: Lisp\nimage: a\n", "items:\n- a\nname: b\nkind: List\nmetadata: {name: c}\n",
+	"kind: List\nitems:\n- image: a\n- - image: b\n- c\n", "items:\n  - kind: A\n    image: a\n  - image: ~\nkind: AList\n", "items:\n- image: a\nkind: A\n", "items:\n- image: a\n", "kind: List\nitems: []\nimage: a\n", "items: []\nkind: List\nimage: a\n", "a: |2\n   b\nimage: c\n", "a: >2-\n\n    b\n   c\n\nimage: c\n", "- a: |-1\n     b\n  image: c\n- |+1\n b\n", "a: b\n...\n", "a:\n  b\n... # c\n\n# d\n", "a: >-\n b\n...", "{a: b}\n", "items: []\nkind: Lisp\nimage: a\n", "items:\n- a\nname: b\nkind: List\nmetadata: {name: c}\n",
 	"{items: [{image: a}, {kind: b, image: c}, {image: 010}], kind: List}", "items:\n- image: 1e3\nkind: List\nimage: a\nitems: [{image: b}]\n", "kind: List\nimage: a\nitems: {image: b}\n", "a: \"\\x09\\xaf\\xAF\\u09af\\uAFaf\"\nimage: b\n",
 }
 
@@ -166,7 +166,7 @@ var declined = []string{
 	"", "# c\n", "a", "a: &b c\n", "a: *b\n", "a: !!str b\n", "? a\n: b\n", "%YAML 1.1\n---\na: b\n", "---\na: b\n", "a:\nb\n", "a:\n  b\n  c: d\n", "a: b: c\n", "a: b:\n", "a:b\n", " a: b\n",
 	"a:\n   b: c\n  d: e\n", "a: b\n  c: d\n", "\ta: b\n", "a:\tb\n", "a: b\tc\n", "a: b\r\n", "image: |-\n  a\n", "image: \"\\x61\"\n", "image: 'it''s'\n", "image: a\n  b\n",
 	"a: [b\n", "a: {b}\n", "a: [,]\n", "a: [b,,]\n", "a: [b: c]\n", "{a: b}\n{c: d}\n", "a: 'b\n", "a: \"\\q\"\n", "a: \"\\ud800\"\n", "a: \x01\n", "a: \u0085\n", "a: \xff\n", "a: b # c\n  d\n", "a: 'b' c\n",
-	"a: 'b'#c\n", "a: |2\n   b\n", "a: |\n  b\n c: d\n", "a: |\n    \n  b\n", "a: @b\n", "a: `b\n", "- a\nb: c\n", "a: b\n- c\n", "a: |#\n b\n", "<<: a\n", "a: b\n... : c\n", "... : a\n", "a: \"b\n... c\"\n", "a: 'b\n---\n'\n", "a: \"\\xgg\"\n", "a: \"\\x0`\"\n", "a: \"\\xG0\"\n", "a: \"\\u00zz\"\n", "a: \"\\x:0\"\n", "{image: a#b\n}\n", "[a#b\n]\n", "a: [b,\n---\n]\n", "a: [\n... ]\n", "a: ? b\n", "a: - b\n", "[a]: b\n",
+	"a: 'b'#c\n", "a: |\n  b\n c: d\n", "a: |\n    \n  b\n", "a: @b\n", "a: `b\n", "- a\nb: c\n", "a: b\n- c\n", "a: |#\n b\n", "<<: a\n", "a: b\n... : c\n", "a: b\n... c\n", "a: b\n...\nc: d\n", "a: |22\n b\n", "a: |-+\n b\n", "a: |0\n b\n", "a: |2\n b\n", "... : a\n", "a: \"b\n... c\"\n", "a: 'b\n---\n'\n", "a: \"\\xgg\"\n", "a: \"\\x0`\"\n", "a: \"\\xG0\"\n", "a: \"\\u00zz\"\n", "a: \"\\x:0\"\n", "{image: a#b\n}\n", "[a#b\n]\n", "a: [b,\n---\n]\n", "a: [\n... ]\n", "a: ? b\n", "a: - b\n", "[a]: b\n",
 }
 
 func TestKnown(t *testing.T) {

@@ -29,7 +29,6 @@ func (s *Skipper) Skip(p document.Piece) (documents int, ok bool) {
 		return 0, false
 	}
 	s.reader.Rules, s.reader.Visitor = nothing, deaf{}
-	defer s.reader.Forget()
 	documents, _, fault := s.reader.Read(p)
 	return documents, fault == nil
 }

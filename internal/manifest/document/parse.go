@@ -51,7 +51,8 @@ func Parse(text []byte) (*Text, error) {
 		return nil, &SyntaxError{i, fmt.Sprintf("more than %d directives", maxDirectives)}
 	}
 	readable := maskVersion(text)
-	roots, err := parseYAML(bytes.NewReader(readable))
+	counted := counter{src: bytes.NewReader(readable)}
+	roots, err := parseYAML(&counted)
 	if err != nil {
 		start := bytes.TrimLeft(bytes.TrimPrefix(text, byteOrderMark), " \t\r\n")
 		if len(start) > 0 && (start[0] == '{' || start[0] == '[') {
@@ -63,7 +64,7 @@ func Parse(text []byte) (*Text, error) {
 		if why == MoreText {
 			return nil, &SyntaxError{moreText(readable, err), why}
 		}
-		return nil, &SyntaxError{failure(readable, why), why}
+		return nil, &SyntaxError{failure(readable, why, lineOf(err), counted.read), why}
 	}
 	return &Text{Bytes: text, Roots: roots}, nil
 }
@@ -173,10 +174,25 @@ func reason(err error) string {
 // moreText returns where text goes on behind a document, of which the parser tells the line, from 0 and
 // without that of the first.
 func moreText(text []byte, err error) int {
-	var line int
-	if _, scanErr := fmt.Sscanf(err.Error(), "yaml: line %d:", &line); scanErr != nil {
-		return failure(text, MoreText)
+	line := lineOf(err)
+	if line < 0 {
+		return failure(text, MoreText, -1, len(text))
 	}
+	at := lineStart(text, line)
+	return at + len(text[at:]) - len(bytes.TrimLeft(text[at:], " \t"))
+}
+
+// lineOf is the line that the parser tells, from 0 and without that of the first, or -1.
+func lineOf(err error) int {
+	line := -1
+	if _, scanErr := fmt.Sscanf(err.Error(), "yaml: line %d:", &line); scanErr != nil {
+		return -1
+	}
+	return line
+}
+
+// lineStart returns the offset at which a line starts, from 0, as the parser counts them.
+func lineStart(text []byte, line int) int {
 	at := 0
 	for ; line > 0 && at < len(text); line-- {
 		for at < len(text) && LineBreak(text[at:]) == 0 {
@@ -184,29 +200,41 @@ func moreText(text []byte, err error) int {
 		}
 		at += LineBreak(text[at:])
 	}
-	return at + len(text[at:]) - len(bytes.TrimLeft(text[at:], " \t"))
+	return at
 }
 
 // failure returns the offset at which the YAML parser gives up on text for that reason.
 // The parser tells a line at most, often that of the start of the map around. So
 // failure watches how far it reads when it gets one byte at a time.
-func failure(text []byte, why string) int {
+// For a long text that would cost as much as the first time, and it is only told roughly: by the line, from 1, that the
+// parser tells, or by how much it had read, some hundred bytes more than it had looked at.
+func failure(text []byte, why string, line, read int) int {
+	if len(text) > 256<<10 {
+		if strings.HasPrefix(why, "did not find") {
+			line++ // the parser counts from 0 where its scanner counts from 1
+		}
+		start, at := lineStart(text, max(0, line-1)), max(0, read-1)
+		if line > 0 && bytes.IndexByte(text[start:max(start, at)], '\n') >= 0 {
+			return start
+		}
+		return at
+	}
 	r := &dropper{text: text}
 	if _, err := parseYAML(r); err == nil {
 		return 0
 	}
-	read := text[:r.taken]
+	seen := text[:r.taken]
 	switch {
 	case strings.HasPrefix(why, "did not find"), strings.HasPrefix(why, "found unexpected"):
 		// Something is missing here, as it would be in any shorter text.
-		read = bytes.TrimRight(read, " \t\r\n")
-	case why == errDepth.Error(), len(text) > 256<<10:
-		// Parsing it again takes long, and a few characters more or less say nothing.
+		seen = bytes.TrimRight(seen, " \t\r\n")
+	case why == errDepth.Error():
+		// Parsing it again takes long, and a few brackets more or less say nothing.
 	default:
-		read = shortest(read, why)
+		seen = shortest(seen, why)
 	}
-	_, size := utf8.DecodeLastRune(read)
-	return len(read) - size
+	_, size := utf8.DecodeLastRune(seen)
+	return len(seen) - size
 }
 
 // shortest takes characters off the end of text that the parser only looked at.
@@ -221,6 +249,18 @@ func shortest(text []byte, why string) []byte {
 		text = less
 	}
 	return text
+}
+
+// counter is a reader that counts the bytes that it gives.
+type counter struct {
+	src  io.Reader
+	read int
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.src.Read(p)
+	c.read += n
+	return n, err
 }
 
 // dropper is a reader that gives one byte at a time and counts them.
