@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package audit
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cozystack/image-overrides/internal/manifest"
+	"github.com/cozystack/image-overrides/internal/manifest/paths"
+	"github.com/cozystack/image-overrides/internal/manifest/reach"
+	"github.com/cozystack/image-overrides/reference"
+)
+
+// A find is a text of an object that is an image, or may be one.
+type find struct {
+	path    string // in the document
+	field   string // in the object, without indexes: spec.images[].image
+	parent  string // the path of what is around it
+	key     string // the last of the path
+	place   int    // in the piece
+	text    string
+	scheme  bool // one stood in front
+	whole   string
+	level   level
+	reached bool
+	twice   bool // by both of kustomize's filters
+	hint    bool
+	reason  Reason
+}
+
+// A part is a scalar that may be one of an image in parts.
+type part struct {
+	find
+	role role
+}
+
+// A finder finds the images of objects. It is told their scalars.
+type finder struct {
+	fields catalogue
+	deep   int // in how many texts it is
+
+	finds []find          // of the piece
+	parts []part          // of the object
+	ended int             // the finds of objects that have ended
+	hook  bool            // the object is a hook
+	odd   bool            // the piece may have what kustomize refuses
+	first int             // where its first scalar stands, or -1
+	keys  map[string]bool // the last of the catalogue's fields
+
+	ends func(name *manifest.Name, from, to, place int, hook bool) // is told of objects; nil for nobody
+
+	variable string          // the parent of the last name of an environment variable that is a hint
+	hints    map[string]bool // such parents
+	flag     struct {        // the last argument that is a flag and a hint
+		parent string
+		item   int
+	}
+	written, spelled []byte
+}
+
+func (f *finder) Begin() { f.finds, f.ended, f.odd = f.finds[:0], 0, false }
+
+func (f *finder) Object() {
+	f.finds, f.parts, f.hook, f.first = f.finds[:f.ended], f.parts[:0], false, -1
+	f.variable, f.flag.parent = "", ""
+	clear(f.hints)
+}
+
+// Scalar looks whether a scalar may be an image.
+func (f *finder) Scalar(s *manifest.Scalar) {
+	path := s.InObject()
+	if f.deep == 0 {
+		if f.first < 0 {
+			f.first = s.Place(0)
+		}
+		f.odd = f.odd || isOddPath(path)
+	}
+	if len(path) == 0 {
+		return
+	}
+	if reach.Images.Any(s.State) {
+		f.add(s, find{text: s.Text(), level: sure, reached: true, twice: reach.Twice(s.State)}, 0)
+		return
+	}
+	n := len(path) - 1
+	for n > 0 && path[n].Item >= 0 {
+		n--
+	}
+	key := path[n].Key
+	switch path[0].Key {
+	case "status":
+		return
+	case "metadata":
+		if len(path) < 3 || path[1].Key != "annotations" {
+			return
+		}
+		switch key {
+		case "helm.sh/hook":
+			f.hook = true
+			return
+		case "kubectl.kubernetes.io/last-applied-configuration":
+			return
+		}
+	case "apiVersion", "kind":
+		if len(path) == 1 {
+			return
+		}
+	}
+	f.look(s, path, n, key)
+}
+
+// Kinds of bytes of texts.
+const (
+	hasSlash = 1 << iota
+	hasColon
+	hasSpace // or what else parts words
+	hasOther
+)
+
+var bytesOf = func() (set [256]uint8) {
+	for c := range set {
+		switch {
+		case c == '/':
+			set[c] = hasSlash
+		case c == ':' || c == '@':
+			set[c] = hasColon
+		case c <= ' ' || strings.IndexByte("\"'`,;|(){}[]<>", byte(c)) >= 0:
+			set[c] = hasSpace
+		case !refer[c] && c != '=' && c != '$':
+			set[c] = hasOther
+		}
+	}
+	return set
+}()
+
+// look looks at a scalar that kustomize does not reach, under a key that is the nth step of its path.
+func (f *finder) look(s *manifest.Scalar, path []paths.Step, n int, key string) {
+	text := s.Text()
+	if len(text) < 2 {
+		return
+	}
+	var has uint8
+	for i := range len(text) {
+		has |= bytesOf[text[i]]
+	}
+	list := n < len(path)-1
+	hint := mayHint(key) && isHint(key)
+	switch {
+	case key == "name" && n >= 2 && path[n-1].Item >= 0 && path[n-2].Key == "env":
+		if mayHint(text) && isHint(text) {
+			f.variable = f.parentOf(s)
+			if f.hints == nil {
+				f.hints = make(map[string]bool)
+			}
+			f.hints[f.variable] = true
+		}
+		return
+	case list && (key == "args" || key == "command"):
+		if f.argument(s, path[len(path)-1].Item, text, has) {
+			return
+		}
+	case isLabels(path, n):
+		return
+	}
+	if r := roleOf(key); r != noRole && !list && has&hasSpace == 0 && len(text) <= longest && (key != "name" || n > 0 && isHint(path[n-1].Key)) {
+		p := part{role: r}
+		p.find = f.describe(s, find{text: text, hint: hint, key: key})
+		f.parts = append(f.parts, p)
+	}
+	if key == "value" && f.variable != "" && f.parentOf(s) == f.variable {
+		hint = true
+	}
+	switch {
+	case has&hasSpace != 0:
+		if has&hasSlash != 0 || has&hasColon != 0 {
+			f.inner(s, key, text, hint)
+		}
+	case has&(hasSlash|hasColon) == 0:
+		if hint && has&hasOther == 0 {
+			f.text(s, key, text, 0, hint)
+		}
+	default:
+		f.text(s, key, text, 0, hint)
+	}
+}
+
+// isLabels reports whether a key of labels is the nth step, or of what selects by them.
+func isLabels(path []paths.Step, n int) bool {
+	if n == 0 {
+		return false
+	}
+	switch path[n-1].Key {
+	case "labels", "matchLabels", "nodeSelector", "selector":
+		return true
+	}
+	return path[n].Key == "apiVersion" || path[n].Key == "apiGroup"
+}
+
+// argument looks at an argument, and reports whether nothing else is to be done with it.
+func (f *finder) argument(s *manifest.Scalar, item int, text string, has uint8) (done bool) {
+	after := f.flag.parent != "" && f.flag.item == item-1 && f.flag.parent == f.parentOf(s)
+	f.flag.parent = ""
+	if text[0] == '-' && strings.IndexByte(text, '=') < 0 {
+		if mayHint(text) && isHint(text) {
+			f.flag.parent, f.flag.item = f.parentOf(s), item
+		}
+		return has&hasSpace == 0
+	}
+	if has&hasSpace == 0 && after {
+		f.text(s, "", text, 0, true)
+		return true
+	}
+	return false
+}
+
+// parentOf writes the path of what is around a scalar.
+func (f *finder) parentOf(s *manifest.Scalar) string {
+	path := s.Path()
+	f.written = paths.Append(f.written[:0], path[:len(path)-1])
+	if string(f.written) == f.variable { // as it is mostly
+		return f.variable
+	}
+	return string(f.written)
+}
+
+// text looks at a text without white space, of which the byte from stands at 0, for an image, behind a key or a scheme perhaps.
+func (f *finder) text(s *manifest.Scalar, key, text string, from int, hint bool) {
+	if i := strings.LastIndexByte(text, '='); i >= 0 {
+		before := text[:i]
+		hint = hint || mayHint(before) && isHint(strings.TrimLeft(before, "-"))
+		text, from = text[i+1:], from+i+1
+	}
+	scheme := false
+	for _, start := range []string{"oci://", "docker://"} {
+		if rest, ok := strings.CutPrefix(text, start); ok {
+			scheme, text, from = true, rest, from+len(start)
+		}
+	}
+	form, ok := formOf(text)
+	if !ok {
+		return
+	}
+	level := form.level(hint)
+	if scheme && !hint && form.domain {
+		level = likely
+	}
+	if level == none && !f.keys[key] { // the key of no field of the catalogue
+		return
+	}
+	f.add(s, find{text: text, level: level, hint: hint, key: key, scheme: scheme}, from)
+}
+
+// add adds a find, of which the byte at from of the scalar's text is the first.
+func (f *finder) add(s *manifest.Scalar, found find, from int) {
+	made := f.describe(s, found)
+	made.place = s.Place(from)
+	f.finds = append(f.finds, made)
+}
+
+// describe fills in where a find stands.
+func (f *finder) describe(s *manifest.Scalar, found find) find {
+	path := s.Path()
+	found.text = strings.Clone(found.text)
+	found.key = strings.Clone(found.key)
+	f.written = paths.Append(f.written[:0], path)
+	found.path = string(f.written)
+	f.written = paths.Append(f.written[:0], path[:len(path)-1])
+	found.parent = string(f.written)
+	found.field = f.fieldOf(s.InObject())
+	found.place = s.Place(0)
+	return found
+}
+
+// fieldOf writes a path of an object as the catalogue does.
+func (f *finder) fieldOf(path []paths.Step) string {
+	b := f.spelled[:0]
+	for i, step := range path {
+		switch {
+		case len(b) > paths.Longest: // no field of the catalogue
+		case step.Item >= 0:
+			b = append(b, "[]"...)
+		default:
+			if i > 0 {
+				b = append(b, '.')
+			}
+			b = append(b, step.Key...)
+		}
+	}
+	f.spelled = b
+	return string(b)
+}
+
+// End judges the finds of the object, whose kind is known by now.
+func (f *finder) End(name *manifest.Name) {
+	o := name.Object()
+	fields := f.fields.of(o.APIVersion, o.Kind)
+	f.together(fields)
+	kept := f.finds[:f.ended]
+	for _, found := range f.finds[f.ended:] {
+		if !found.reached && !f.judge(&found, &o, fields) {
+			continue
+		}
+		kept = append(kept, found)
+	}
+	f.finds = kept
+	if f.ends != nil {
+		f.odd = f.odd || o.Kind == "" || o.Name == "" && !manifest.IsList(o.Kind)
+		f.ends(name, f.ended, len(kept), max(0, f.first), f.hook)
+	}
+	f.ended = len(kept)
+}
+
+// judge says what a find is that kustomize does not reach, and whether it is of interest.
+func (f *finder) judge(found *find, o *manifest.Object, fields []field) bool {
+	if found.key == "value" && !found.hint && f.hints[found.parent] { // the variable's name stood behind it
+		if form, ok := formOf(found.text); ok {
+			found.hint, found.level = true, form.level(true)
+		}
+	}
+	where := reasonOf(o, found.field)
+	word := !strings.ContainsAny(found.text, "/:@")
+	parent, _ := cutLast(found.field)
+	shape := match(fields, found.field)
+	if shape == "" && match(fields, parent) == ShapeImages {
+		shape = ShapeImages
+	}
+	if found.reason != ReasonText && found.reason != ReasonParts {
+		switch shape {
+		case ShapeNone:
+			return false
+		case ShapeImage, ShapeName, ShapeImages, ShapeKustomize:
+			if !word || mayHint(found.key) && shape != ShapeImages {
+				found.level = sure
+			}
+		case ShapeURL:
+			if found.scheme || !word {
+				found.level = sure
+			}
+		case ShapePrefix:
+			found.level, where = likely, ReasonPrefix
+		}
+	} else if shape == ShapeNone {
+		return false
+	}
+	if found.reason == "" || where == ReasonValues {
+		found.reason = where
+	}
+	return found.level > none
+}
+
+func cutLast(path string) (parent, key string) {
+	i := strings.LastIndexByte(path, '.')
+	return path[:max(i, 0)], path[i+1:]
+}
+
+// together puts images in parts together.
+func (f *finder) together(fields []field) {
+	if len(f.parts) == 0 {
+		return
+	}
+	slices.SortStableFunc(f.parts, func(a, b part) int { return strings.Compare(a.parent, b.parent) })
+	made := make(map[string]find) // by the path of the name
+	for i := 0; i < len(f.parts); {
+		parent := f.parts[i].parent
+		var by [digest + 1]*part
+		for ; i < len(f.parts) && f.parts[i].parent == parent; i++ {
+			if p := &f.parts[i]; by[p.role] == nil || p.key == "tag" {
+				by[p.role] = p
+			}
+		}
+		if whole, ok := f.whole(by, fields); ok {
+			made[whole.path] = whole
+		}
+	}
+	kept := f.finds[:f.ended]
+	for _, found := range f.finds[f.ended:] {
+		if _, ok := made[found.path]; !ok || found.reached {
+			kept = append(kept, found)
+		}
+		if found.reached {
+			delete(made, found.path)
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(made)) {
+		kept = append(kept, made[path])
+	}
+	f.finds = kept
+}
+
+// whole makes an image of its parts.
+func (f *finder) whole(by [digest + 1]*part, fields []field) (made find, ok bool) {
+	main := by[imageName]
+	if main == nil || by[repository] != nil && main.key == "name" {
+		main = by[repository]
+	}
+	if main == nil || reference.CheckName(main.text) != nil {
+		return made, false
+	}
+	around, _ := cutLast(main.field)
+	_, last := cutLast(around)
+	shape := match(fields, around)
+	named := shape == ShapeParts || isHint(strings.TrimSuffix(last, "[]"))
+	level := none
+	switch tagged := by[tag] != nil && by[tag].text != "" || by[digest] != nil; {
+	case shape == ShapeNone, match(fields, main.field) == ShapeNone:
+	case named && (tagged || main.role == repository || shape == ShapeParts):
+		level = sure
+	case main.role == imageName && by[repository] != nil && tagged, main.role == imageName && by[registry] != nil && tagged && main.key != "name":
+		level = sure
+	case main.role == repository && (by[digest] != nil || tagged && by[tag].key != "version"):
+		level = sure
+	case main.key == "image" && tagged && strings.Contains(main.text, "/"):
+		level = sure
+	case tagged && main.key != "name":
+		level = likely
+	}
+	if level == none {
+		return made, false
+	}
+	whole := main.text
+	if main.role == imageName && by[repository] != nil {
+		whole = by[repository].text + "/" + whole
+	}
+	if r := by[registry]; r != nil && r.text != "" {
+		whole = strings.TrimSuffix(r.text, "/") + "/" + whole
+	}
+	if t := by[tag]; t != nil && t.text != "" {
+		whole += ":" + t.text
+	}
+	if d := by[digest]; d != nil && d.text != "" {
+		if !strings.Contains(d.text, ":") {
+			whole += "@sha256:" + d.text
+		} else {
+			whole += "@" + d.text
+		}
+	}
+	made = main.find
+	made.whole, made.level, made.reason = whole, level, ReasonParts
+	return made, true
+}
+
+// reasonOf says what kind of place a field is.
+func reasonOf(o *manifest.Object, field string) Reason {
+	group, _, found := strings.Cut(o.APIVersion, "/")
+	if !found {
+		group = ""
+	}
+	switch group {
+	case "source.toolkit.fluxcd.io":
+		return ReasonSource
+	case "kustomize.toolkit.fluxcd.io", "kustomize.config.k8s.io":
+		return ReasonKustomization
+	case "helm.toolkit.fluxcd.io":
+		if strings.HasPrefix(field, "spec.values.") {
+			return ReasonValues
+		}
+	case "argoproj.io":
+		if strings.Contains(field, "kustomize.images[]") {
+			return ReasonKustomization
+		}
+	}
+	switch {
+	case strings.HasSuffix(field, ".args[]"), strings.HasSuffix(field, ".command[]"):
+		return ReasonArgument
+	case strings.HasSuffix(field, ".env[].value"):
+		return ReasonEnvironment
+	case strings.Contains(field, "annotations."):
+		return ReasonAnnotation
+	case strings.Contains(field, "ephemeralContainers[]"):
+		return ReasonEphemeral
+	case strings.HasSuffix(field, "volumes[].image.reference"):
+		return ReasonVolume
+	case group == "" && (o.Kind == "ConfigMap" || o.Kind == "Secret"):
+		return ReasonConfigMap
+	case strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io"):
+		return ReasonCustomResource
+	}
+	return ReasonField
+}

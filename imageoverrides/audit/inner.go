@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package audit
+
+import (
+	"cmp"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/cozystack/image-overrides/internal/manifest"
+	"github.com/cozystack/image-overrides/internal/manifest/document"
+	"github.com/cozystack/image-overrides/internal/manifest/reach"
+)
+
+// maxDeep is in how many texts inside of texts images are looked for by their paths.
+const maxDeep = 2
+
+// inner looks for images in a text of several words: in manifests and other YAML and JSON by their paths, and in other texts word by
+// word.
+func (f *finder) inner(s *manifest.Scalar, key, text string, hint bool) {
+	if strings.HasPrefix(key, "_example") { // which Knative's ConfigMaps have for people to read
+		return
+	}
+	var found []find
+	structured := false
+	if f.deep < maxDeep && isStructured(text) {
+		found, structured = f.manifests(text)
+	}
+	if !structured {
+		found = words(text, hint)
+	}
+	if len(found) == 0 {
+		return
+	}
+	slices.SortStableFunc(found, func(a, b find) int { return cmp.Compare(a.place, b.place) })
+	at := make([]int, len(found))
+	for i := range found {
+		at[i] = found[i].place
+	}
+	s.Places(at)
+	where := f.describe(s, find{key: key})
+	for i := range found {
+		made := where
+		made.text, made.whole, made.level, made.place = found[i].text, found[i].whole, found[i].level, at[i]
+		if made.reason = ReasonText; found[i].whole != "" {
+			made.reason = ReasonParts
+		} else if !structured {
+			made.reason = "" // that of the place
+		}
+		f.finds = append(f.finds, made)
+	}
+}
+
+// isStructured reports whether a text may be YAML or JSON with more than one scalar.
+func isStructured(text string) bool {
+	start := strings.TrimLeft(text, " \t\r\n")
+	if start == "" {
+		return false
+	}
+	return start[0] == '{' || start[0] == '[' || strings.Contains(text, ": ") || strings.Contains(text, ":\n") || strings.Contains(text, "- ")
+}
+
+// manifests finds the images of the YAML or JSON in a text, with their offsets there. It is false where it is neither, or a text alone.
+func (f *finder) manifests(text string) (found []find, ok bool) {
+	in := finder{fields: f.fields, keys: f.keys, deep: f.deep + 1}
+	r := manifest.Reader{Rules: reach.Images, All: true, Skip: reach.Definition, Visitor: &in}
+	pieces := document.NewSplitter(strings.NewReader(text), len(text), nil)
+	for {
+		p, err := pieces.Next()
+		if err == io.EOF {
+			return found, ok
+		}
+		if err != nil {
+			return nil, false
+		}
+		if document.Blank(p.Bytes) {
+			continue
+		}
+		if _, _, fault := r.Read(p); fault != nil {
+			return nil, false
+		}
+		for _, one := range in.finds[:in.ended] {
+			if one.reached && !isPlainImage(one.text) {
+				continue
+			}
+			one.place += int(p.Offset)
+			found = append(found, one)
+		}
+		ok = true
+	}
+}
+
+func isPlainImage(text string) bool {
+	_, ok := formOf(text)
+	return ok && text != "auto"
+}
+
+// words finds images among the words of a text.
+func words(text string, hint bool) []find {
+	var found []find
+	for start := 0; start < len(text); {
+		line := text[start:]
+		if i := strings.IndexByte(line, '\n'); i >= 0 {
+			line = line[:i]
+		}
+		if t := strings.TrimLeft(line, " \t"); !strings.HasPrefix(t, "#") && !strings.HasPrefix(t, "//") {
+			found = append(found, lineWords(line, start, hint)...)
+		}
+		start += len(line) + 1
+	}
+	return found
+}
+
+// lineWords finds images among the words of a line, which starts at an offset.
+func lineWords(line string, start int, hint bool) []find {
+	if strings.IndexByte(line, '/') < 0 && strings.IndexByte(line, ':') < 0 {
+		return nil
+	}
+	var found []find
+	key := "" // the word before a colon or an equals sign
+	for i := 0; i < len(line); {
+		for i < len(line) && (!refer[line[i]] || line[i] == ':' || line[i] == '@') {
+			i++
+		}
+		from := i
+		for i < len(line) && refer[line[i]] {
+			i++
+		}
+		word := line[from:i]
+		closed := i < len(line) && (line[i] == '"' || line[i] == '\'') // a key in quotes, perhaps
+		rest := strings.TrimLeft(line[min(len(line), i+btoi(closed)):], " \t")
+		if strings.HasSuffix(word, ":") || strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "=") {
+			key = strings.TrimSuffix(word, ":")
+			continue
+		}
+		word = strings.TrimRight(word, ".:,-/@+")
+		says := hint || mayHint(key) && isHint(strings.TrimLeft(key, "-"))
+		if before := from > 0 && (line[from-1] == '$' || line[from-1] == '/' || line[from-1] == '\\'); before || i < len(line) && strings.IndexByte("{$(*", line[i]) >= 0 {
+			continue // a part of something else
+		}
+		if form, ok := formOf(word); ok {
+			level := form.level(says)
+			if level == sure && !says && strings.ContainsAny(strings.TrimSpace(line), " ") && key == "" {
+				level = likely // in what a person may have written
+			}
+			if level > none && (form.depth > 1 || form.image.Tag() != "" || form.image.Digest() != "" || form.domain) {
+				found = append(found, find{text: strings.Clone(word), level: level, place: start + from})
+			}
+			key = ""
+		}
+	}
+	return found
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

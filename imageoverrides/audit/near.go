@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package audit
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/cozystack/image-overrides/reference"
+)
+
+// maxCompared is how many bytes of names are compared for entries that met nothing. It bounds the time that a report takes: what is
+// not compared any more has no near name.
+const maxCompared = 1 << 24
+
+// near finds for each entry that met nothing the nearest name that the manifests have: one that takes few slips of the pen to
+// become the entry's, or else one that is the same behind the registry or in its last component.
+func (w *writer) near() {
+	var names []string
+	seen := make(map[string]bool)
+	for i := range w.report.Places {
+		p := &w.report.Places[i]
+		name, _, _ := reference.Split(cmp.Or(p.Whole, p.Image))
+		if p.Status != Suspected && !seen[name] && name != "" && len(name) <= longest {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	paths, lasts := make(map[string]string), make(map[string]string) // the first name with that end
+	for _, name := range names {
+		path, last := endsOf(w.spell(name))
+		if _, ok := paths[path]; !ok {
+			paths[path] = name
+		}
+		if _, ok := lasts[last]; !ok {
+			lasts[last] = name
+		}
+	}
+	room := maxCompared
+	for i := range w.report.Entries {
+		e := &w.report.Entries[i]
+		if !e.Unused() || len(e.Name) > longest {
+			continue
+		}
+		best := 1 + min(3, len(e.Name)/4)
+		for _, name := range names {
+			if d := len(name) - len(e.Name); d >= best || -d >= best {
+				continue
+			}
+			if room -= len(name); room < 0 {
+				break
+			}
+			if d := distance(e.Name, name, best); d < best {
+				best, e.Near = d, name
+			}
+		}
+		if e.Near == "" {
+			path, last := endsOf(w.spell(e.Name))
+			e.Near = cmp.Or(paths[path], lasts[last])
+		}
+	}
+}
+
+// endsOf returns a name without its registry, and its last component.
+func endsOf(name string) (path, last string) {
+	path = name
+	if image, err := reference.Parse(name); err == nil {
+		path = image.Path()
+	}
+	return path, path[strings.LastIndexByte(path, '/')+1:]
+}
+
+// distance returns how many bytes have to be put in, taken out or changed to make one text of another, or limit where it is as
+// much. It looks only at what is that near to the diagonal.
+func distance(a, b string, limit int) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = min(j, limit)
+	}
+	for i := 1; i <= len(a); i++ {
+		from, to := max(1, i-limit), min(len(b), i+limit)
+		before := row[from-1] // up and left
+		if from == 1 {
+			row[0] = min(i, limit)
+		} else {
+			row[from-1] = limit
+		}
+		least := row[from-1]
+		for j := from; j <= to; j++ {
+			d := before
+			if a[i-1] != b[j-1] {
+				d = 1 + min(before, row[j], row[j-1])
+			}
+			before, row[j] = row[j], min(d, limit)
+			least = min(least, row[j])
+		}
+		if to < len(b) {
+			row[to+1] = limit
+		}
+		if least >= limit {
+			return limit
+		}
+	}
+	return row[len(b)]
+}
