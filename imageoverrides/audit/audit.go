@@ -195,7 +195,7 @@ func (a *Audit) piece(p *document.Piece, start *source, first bool) {
 	}
 	for i := range a.objects {
 		o := &a.objects[i]
-		a.twice(o.Object, o.place, risk)
+		a.twice(o.Object, p.Body+o.place, risk)
 	}
 	if a.definition && documents == 1 && len(a.objects) == 0 && fault == nil {
 		if name := definitionName(p.Bytes[p.Body:]); name != "" {
@@ -329,7 +329,7 @@ func (a *Audit) keep(p *document.Piece, start *source, risks []Risk, sound bool)
 					f.path = a.last
 				}
 				a.last = f.path
-				line, column, offset := position(f.place)
+				line, column, offset := position(p.Body + f.place)
 				a.images = append(a.images, image{
 					place: Place{
 						Source: a.source.name, APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Path: f.path,

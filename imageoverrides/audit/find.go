@@ -243,8 +243,8 @@ func (f *finder) text(s *manifest.Scalar, key, text string, from int, hint bool)
 		return
 	}
 	level := form.level(hint)
-	if scheme && !hint && form.domain {
-		level = likely
+	if scheme && level == none && form.domain {
+		level = maybe
 	}
 	if level == none && !f.keys[key] { // the key of no field of the catalogue
 		return
@@ -362,6 +362,7 @@ func (f *finder) together(fields []field) {
 	}
 	slices.SortStableFunc(f.parts, func(a, b part) int { return strings.Compare(a.parent, b.parent) })
 	made := make(map[string]find) // by the path of the name
+	used := make(map[string]bool) // the paths of the other parts
 	for i := 0; i < len(f.parts); {
 		parent := f.parts[i].parent
 		var by [digest + 1]*part
@@ -372,11 +373,14 @@ func (f *finder) together(fields []field) {
 		}
 		if whole, ok := f.whole(by, fields); ok {
 			made[whole.path] = whole
+			for _, p := range by {
+				used[pathOf(p)] = true
+			}
 		}
 	}
 	kept := f.finds[:f.ended]
 	for _, found := range f.finds[f.ended:] {
-		if _, ok := made[found.path]; !ok || found.reached {
+		if !used[found.path] || found.reached {
 			kept = append(kept, found)
 		}
 		if found.reached {
@@ -387,6 +391,13 @@ func (f *finder) together(fields []field) {
 		kept = append(kept, made[path])
 	}
 	f.finds = kept
+}
+
+func pathOf(p *part) string {
+	if p == nil {
+		return ""
+	}
+	return p.path
 }
 
 // whole makes an image of its parts.

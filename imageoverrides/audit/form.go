@@ -97,9 +97,9 @@ func (f *form) level(hint bool) level {
 		return sure
 	case f.image.Digest() != "", f.domain && f.image.Tag() != "" && (f.known || f.version || f.depth > 1 || !isPort(f.image.Tag())):
 		return sure
-	case f.known && f.image.Host() != "", f.depth > 1 && f.version:
+	case f.depth > 1 && f.version:
 		return likely
-	case f.image.Tag() != "", f.domain && f.depth > 1, hint:
+	case f.image.Tag() != "", f.domain && (f.known || f.depth > 1), hint:
 		return maybe
 	}
 	return none

@@ -19,7 +19,7 @@ const maxDeep = 2
 // inner looks for images in a text of several words: in manifests and other YAML and JSON by their paths, and in other texts word by
 // word.
 func (f *finder) inner(s *manifest.Scalar, key, text string, hint bool) {
-	if strings.HasPrefix(key, "_example") { // which Knative's ConfigMaps have for people to read
+	if strings.HasPrefix(key, "_example") || strings.HasSuffix(key, ".example") { // which are for people to read
 		return
 	}
 	var found []find

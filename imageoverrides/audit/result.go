@@ -297,6 +297,9 @@ func (w *writer) unreached(m *image, p *Place) bool {
 	if _, entries := w.audit.table.Apply(text); len(entries) > 0 {
 		p.Entry = entries[0]
 	}
+	if p.Entry < 0 && p.Whole != "" {
+		p.Entry, _ = w.named(p.Image) // who filled the field in, wrote the entry so too
+	}
 	return true
 }
 
