@@ -66,8 +66,7 @@ type Audit struct {
 	finder finder
 
 	source     *source // that is being read
-	objects    []object
-	definition bool // one was skipped
+	definition bool    // one was skipped
 	last       string
 	seed       maphash.Seed
 }
@@ -79,14 +78,6 @@ type source struct {
 	line   int
 	column int
 	ids    map[uint64]struct{} // of its objects
-}
-
-// An object is one of the piece that is being read.
-type object struct {
-	manifest.Object
-	hook     bool
-	from, to int // its finds
-	place    int // of its first scalar
 }
 
 // An image is one that was found.
@@ -133,7 +124,6 @@ func (a *Audit) Add(name string, src io.Reader) error {
 		a.sources[s.name] = s
 	}
 	a.source = s
-	a.finder.ends = a.end
 	a.reader.Rules, a.reader.All, a.reader.Visitor = reach.Images, true, &a.finder
 	a.reader.Skip = func(kind string) bool {
 		skip := reach.Definition(kind)
@@ -177,7 +167,7 @@ func (a *Audit) piece(p *document.Piece, start *source, first bool) {
 	if document.Blank(p.Bytes) {
 		return
 	}
-	a.objects, a.definition = a.objects[:0], false
+	a.definition = false
 	documents, _, fault := a.reader.Read(*p)
 	var found []Risk
 	risk := func(rule RiskRule, severity Severity, o manifest.Object, path string, place int, message string) {
@@ -186,18 +176,18 @@ func (a *Audit) piece(p *document.Piece, start *source, first bool) {
 	if fault != nil {
 		rule, severity, reason := ruleOf(p, fault)
 		risk(rule, severity, manifest.Object{}, "", fault.Offset, reason)
-		documents, a.objects = 1, a.objects[:0]
+		documents, a.finder.objects = 1, a.finder.objects[:0]
 	}
 	a.documents += documents
-	a.shape(p, first, documents, risk)
-	if fault == nil && (a.reader.Odd() || a.finder.odd) {
+	skip := a.shape(p, first, documents, risk)
+	if !skip && fault == nil && (a.reader.Odd() || a.finder.odd) {
 		a.refused(p, risk)
 	}
-	for i := range a.objects {
-		o := &a.objects[i]
+	for i := range a.finder.objects {
+		o := &a.finder.objects[i]
 		a.twice(o.Object, p.Body+o.place, risk)
 	}
-	if a.definition && documents == 1 && len(a.objects) == 0 && fault == nil {
+	if a.definition && documents == 1 && len(a.finder.objects) == 0 && fault == nil {
 		if name := definitionName(p.Bytes[p.Body:]); name != "" {
 			a.twice(manifest.Object{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: name}, p.Body, risk)
 		}
@@ -205,14 +195,21 @@ func (a *Audit) piece(p *document.Piece, start *source, first bool) {
 	a.keep(p, start, found, fault == nil)
 }
 
-// shape judges how a piece stands in its stream.
-func (a *Audit) shape(p *document.Piece, first bool, documents int, risk func(RiskRule, Severity, manifest.Object, string, int, string)) {
+// shape judges how a piece stands in its stream, and reports whether there is nothing else to judge, since
+// kustomize does not read it at all or reads it otherwise.
+func (a *Audit) shape(p *document.Piece, first bool, documents int, risk func(RiskRule, Severity, manifest.Object, string, int, string)) (skip bool) {
 	body := p.Bytes
-	if line, _, ended := bytes.Cut(body, []byte("\n")); ended && p.Offset > 0 && bytes.HasPrefix(line, []byte("---")) && isMore(line[3:]) {
+	line, _, ended := bytes.Cut(body, []byte("\n"))
+	switch more := p.Offset > 0 && bytes.HasPrefix(line, []byte("---")) && isMore(line[3:]); {
+	case more && !ended:
+		first = false // which kustomize takes for no separator
+	case more:
+		skip = true
 		risk(RiskSeparator, SeverityError, manifest.Object{}, "", 0, "something behind the dashes of a separator; put it on the next line")
 	}
 	if p.Dashes > 0 {
 		if line, _, ended := bytes.Cut(body[p.Dashes:], []byte("\n")); ended && isMore(line[3:]) {
+			skip = true
 			risk(RiskSeparator, SeverityError, manifest.Object{}, "", p.Dashes, "a line that begins with the dashes of a separator, and goes on; a line break is missing behind them")
 		}
 	}
@@ -226,6 +223,7 @@ func (a *Audit) shape(p *document.Piece, first bool, documents int, risk func(Ri
 		}
 		risk(RiskLost, SeverityWarning, manifest.Object{}, "", place, "a document without --- in front, behind another: kustomize reads only the first, and the release loses the others without a word; put --- between them")
 	}
+	return skip || !first
 }
 
 // isMore reports whether something but a comment follows the dashes of a separator.
@@ -273,7 +271,7 @@ func (a *Audit) refused(p *document.Piece, risk func(RiskRule, Severity, manifes
 	if err != nil || len(text.Roots) == 0 {
 		return
 	}
-	for _, r := range refusals(text) {
+	for _, r := range refusals(text, p.Offset == 0) {
 		severity := SeverityError
 		if r.rule == RiskUnread {
 			severity = SeverityWarning
@@ -305,11 +303,6 @@ func (a *Audit) twice(o manifest.Object, place int, risk func(RiskRule, Severity
 	risk(RiskTwice, SeverityError, o, "", place, "the source has it twice, which kustomize refuses; drop one")
 }
 
-// end is told that an object has ended.
-func (a *Audit) end(name *manifest.Name, from, to, place int, hook bool) {
-	a.objects = append(a.objects, object{name.Object(), hook, from, to, place})
-}
-
 // keep keeps what was found in a piece, with its places in the source.
 func (a *Audit) keep(p *document.Piece, start *source, risks []Risk, sound bool) {
 	position := func(at int) (line, column int, offset int64) {
@@ -320,8 +313,8 @@ func (a *Audit) keep(p *document.Piece, start *source, risks []Risk, sound bool)
 		return start.line - 1 + line, column, start.offset + p.Offset + int64(at)
 	}
 	if sound {
-		for i := range a.objects {
-			o := &a.objects[i]
+		for i := range a.finder.objects {
+			o := &a.finder.objects[i]
 			finds := a.finder.finds[o.from:o.to]
 			slices.SortStableFunc(finds, func(x, y find) int { return cmp.Compare(x.place, y.place) })
 			for _, f := range finds {

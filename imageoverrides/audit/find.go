@@ -49,7 +49,7 @@ type finder struct {
 	first int             // where its first scalar stands, or -1
 	keys  map[string]bool // the last of the catalogue's fields
 
-	ends func(name *manifest.Name, from, to, place int, hook bool) // is told of objects; nil for nobody
+	objects []object // of the piece, that have ended
 
 	variable string          // the parent of the last name of an environment variable that is a hint
 	hints    map[string]bool // such parents
@@ -60,12 +60,20 @@ type finder struct {
 	written, spelled []byte
 }
 
-func (f *finder) Begin() { f.finds, f.ended, f.odd = f.finds[:0], 0, false }
+func (f *finder) Begin() { f.finds, f.objects, f.ended, f.odd = f.finds[:0], f.objects[:0], 0, false }
 
 func (f *finder) Object() {
 	f.finds, f.parts, f.hook, f.first = f.finds[:f.ended], f.parts[:0], false, -1
 	f.variable, f.flag.parent = "", ""
 	clear(f.hints)
+}
+
+// An object is one that has ended.
+type object struct {
+	manifest.Object
+	hook     bool
+	from, to int // its finds
+	place    int // of its first scalar
 }
 
 // Scalar looks whether a scalar may be an image.
@@ -305,9 +313,9 @@ func (f *finder) End(name *manifest.Name) {
 		kept = append(kept, found)
 	}
 	f.finds = kept
-	if f.ends != nil {
+	if f.deep == 0 {
 		f.odd = f.odd || o.Kind == "" || o.Name == "" && !manifest.IsList(o.Kind)
-		f.ends(name, f.ended, len(kept), max(0, f.first), f.hook)
+		f.objects = append(f.objects, object{o, f.hook, f.ended, len(kept), max(0, f.first)})
 	}
 	f.ended = len(kept)
 }

@@ -34,7 +34,10 @@ type judge struct {
 	text   *document.Text
 	object manifest.Object
 	path   []paths.Step
-	steps  int // values that were looked at
+	first  bool // it may be alone in its stream, where kustomize reads a List in another way
+	base   int  // how many of its steps lead to the object
+	around bool // of a list object, of which kustomize keeps the items only, nothing counts but merge keys
+	steps  int  // values that were looked at
 	found  []refusal
 	told   map[RiskRule]bool // of the object: the first of each rule is enough
 }
@@ -43,8 +46,8 @@ type judge struct {
 const maxSteps = 1 << 20
 
 // refusals judges the documents of a text.
-func refusals(text *document.Text) []refusal {
-	j := judge{text: text}
+func refusals(text *document.Text, first bool) []refusal {
+	j := judge{text: text, first: first}
 	if text.JSON {
 		j.told = make(map[RiskRule]bool)
 		j.find(RiskSyntax, text.Roots[0], "JSON that is no YAML 1.1, as which kustomize reads it; write characters as they are, or as \\u escapes of those that YAML knows")
@@ -60,7 +63,7 @@ func refusals(text *document.Text) []refusal {
 }
 
 func (j *judge) find(rule RiskRule, n *yaml.Node, format string, args ...any) {
-	if j.told[rule] {
+	if j.told[rule] || j.around && rule != RiskMerge {
 		return
 	}
 	j.told[rule] = true
@@ -137,7 +140,15 @@ func (j *judge) document(n *yaml.Node) {
 		return
 	}
 	kind := j.scalar(n, "kind")
-	if items := j.field(n, "items"); manifest.IsList(kind) && items != nil && items.Kind == yaml.SequenceNode {
+	items := j.field(n, "items")
+	if manifest.IsList(kind) && items != nil && items.Kind == yaml.SequenceNode {
+		j.around = true
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if resolve(n.Content[i+1]) != items {
+				j.at(key(resolve(n.Content[i]).Value), func() { j.keys(n.Content[i+1]) })
+			}
+		}
+		j.around = false
 		j.at(key("items"), func() {
 			for i, one := range items.Content {
 				j.at(item(i), func() { j.document(one) })
@@ -162,6 +173,12 @@ func (j *judge) document(n *yaml.Node) {
 			})
 		})
 	}
+	if manifest.IsList(kind) && items != nil && !isNull(items) && (kind != "List" || !j.first) {
+		j.at(key("items"), func() {
+			j.find(RiskItems, items, "items that are %s, of an object that kustomize takes for a list of objects by its kind", what(items))
+		})
+	}
+	j.base = len(j.path)
 	j.keys(n)
 	if reach.Definition(kind) {
 		return
@@ -230,7 +247,7 @@ func (j *judge) key(k, value, at *yaml.Node, has map[string]bool) {
 		}
 	case has[k.Value]:
 		j.find(RiskKeyTwice, at, "key %s is twice in a map; drop one", quote.Value(k.Value))
-	case tag != "!!str":
+	case tag == "!!null", tag != "!!str" && len(j.path) > j.base+1: // an object's own keys become strings
 		j.find(RiskKey, at, "key %s is no string; quote it", quote.Value(k.Value))
 	}
 	has[k.Value] = true
@@ -354,11 +371,18 @@ func isOddPath(path []paths.Step) bool {
 	if last < 0 {
 		return true
 	}
+	if path[0].Key == "items" && (last == 0 || path[1].Item < 0) {
+		return true
+	}
 	for i, step := range path {
 		switch step.Key {
 		case "containers", "initContainers", "spec", "template", "volumes":
 			// It, or its item, is the scalar.
-			if rest := path[i+1:]; allItems(rest) {
+			if rest := path[i+1:]; allItems(rest) || len(rest) > 1 && allItems(rest[:2]) {
+				return true
+			}
+		case "annotations":
+			if i < last && allItems(path[i+1:]) {
 				return true
 			}
 		case "image", "reference":

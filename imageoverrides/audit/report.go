@@ -173,6 +173,7 @@ const (
 	RiskImage      RiskRule = "image"       // error: a map or a list where an image belongs
 	RiskTemplated  RiskRule = "spec"        // error: a text where a map or a list belongs, on the way to a Pod's containers and volumes
 	RiskMetadata   RiskRule = "annotations" // error: annotations that are a list
+	RiskItems      RiskRule = "items"       // error: items that are no list, of an object whose kind ends in List
 	RiskUnread     RiskRule = "unread"      // warning: what was not read or judged, because of its size or depth
 
 	RiskLost          RiskRule = "lost"           // warning: a document that kustomize leaves out without a word

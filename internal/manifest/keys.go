@@ -31,6 +31,29 @@ func isOddKey(key string) bool {
 	return false
 }
 
+// inside notes a map or list that begins, which the path leads to.
+func (s *scanner) inside(list bool) {
+	n := len(s.path) - 1
+	if n < 0 {
+		return
+	}
+	if s.levels[n].list {
+		s.odd = s.odd || list
+		return
+	}
+	switch s.path[n].Key {
+	case "items":
+		s.odd = s.odd || !list && n == s.base
+	case "image", "reference": // where an image belongs, perhaps
+		for _, step := range s.path[:n] {
+			switch step.Key {
+			case "containers", "initContainers", "volumes":
+				s.odd = s.odd || step.Key != "volumes" || list || s.path[n].Key == "reference"
+			}
+		}
+	}
+}
+
 // empty notes an empty map or list, which the path leads to, in flow style.
 func (s *scanner) empty(list bool) {
 	n := len(s.levels) - 2 // the level around it
@@ -38,12 +61,7 @@ func (s *scanner) empty(list bool) {
 		s.odd = true
 		return
 	}
-	switch s.path[n].Key {
-	case "image", "reference":
-		s.odd = true
-	case "annotations", "labels":
-		s.odd = s.odd || list
-	}
+	s.odd = s.odd || list && s.path[n].Key == "annotations"
 }
 
 // number notes a scalar without quotes that may be a number, for some are infinite.

@@ -321,6 +321,9 @@ func (s *scanner) open(column int, list bool) bool {
 // push opens a level. It is false where there are too many, and where a list object stands in another.
 func (s *scanner) push(column int, list bool) bool {
 	n := len(s.levels)
+	if s.all {
+		s.inside(list)
+	}
 	s.ids++
 	l := level{id: s.ids, column: int32(column), list: list}
 	if s.rules != nil {

@@ -142,8 +142,6 @@ func isOdd(n *yaml.Node) bool {
 				return true
 			}
 			keys[child.Value] = true
-		} else if n.Content[i-1].Value == "image" && child.Kind != yaml.ScalarNode && len(child.Content) == 0 {
-			return true
 		}
 	}
 	return false
