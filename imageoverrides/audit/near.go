@@ -11,11 +11,11 @@ import (
 )
 
 // maxCompared is how many bytes of names are compared for entries that met nothing. It bounds the time that a report takes: what is
-// not compared any more has no near name.
-const maxCompared = 1 << 24
+// not compared any more has no near name but one that is the same at its end.
+const maxCompared = 1 << 21
 
 // near finds for each entry that met nothing the nearest name that the manifests have: one that takes few slips of the pen to
-// become the entry's, or else one that is the same behind the registry or in its last component.
+// become the entry's, all in its last component or all in front of it, or else one that is the same behind the registry or in its last component.
 func (w *writer) near() {
 	var names []string
 	seen := make(map[string]bool)
@@ -29,6 +29,7 @@ func (w *writer) near() {
 	}
 	slices.Sort(names)
 	paths, lasts := make(map[string]string), make(map[string]string) // the first name with that end
+	alike := make(map[string][]string)                               // names by what is in front of the last component, and by that
 	for _, name := range names {
 		path, last := endsOf(w.spell(name))
 		if _, ok := paths[path]; !ok {
@@ -37,27 +38,32 @@ func (w *writer) near() {
 		if _, ok := lasts[last]; !ok {
 			lasts[last] = name
 		}
+		front := name[:strings.LastIndexByte(name, '/')+1]
+		alike[front], alike["/"+last] = append(alike[front], name), append(alike["/"+last], name)
 	}
 	room := maxCompared
+	var row []int
 	for i := range w.report.Entries {
 		e := &w.report.Entries[i]
 		if !e.Unused() || len(e.Name) > longest {
 			continue
 		}
+		path, last := endsOf(w.spell(e.Name))
 		best := 1 + min(3, len(e.Name)/4)
-		for _, name := range names {
-			if d := len(name) - len(e.Name); d >= best || -d >= best {
-				continue
-			}
-			if room -= len(name); room < 0 {
-				break
-			}
-			if d := distance(e.Name, name, best); d < best {
-				best, e.Near = d, name
+		for _, list := range [][]string{alike[e.Name[:strings.LastIndexByte(e.Name, '/')+1]], alike["/"+last]} {
+			for _, name := range list {
+				if d := len(name) - len(e.Name); d >= best || -d >= best {
+					continue
+				}
+				if room -= len(name); room < 0 {
+					break
+				}
+				if d := distance(e.Name, name, best, &row); d < best {
+					best, e.Near = d, name
+				}
 			}
 		}
 		if e.Near == "" {
-			path, last := endsOf(w.spell(e.Name))
 			e.Near = cmp.Or(paths[path], lasts[last])
 		}
 	}
@@ -74,8 +80,9 @@ func endsOf(name string) (path, last string) {
 
 // distance returns how many bytes have to be put in, taken out or changed to make one text of another, or limit where it is as
 // much. It looks only at what is that near to the diagonal.
-func distance(a, b string, limit int) int {
-	row := make([]int, len(b)+1)
+func distance(a, b string, limit int, room *[]int) int {
+	*room = slices.Grow((*room)[:0], len(b)+1)[:len(b)+1]
+	row := *room
 	for j := range row {
 		row[j] = min(j, limit)
 	}

@@ -92,15 +92,12 @@ func (w *writer) spell(name string) string {
 // lint has the table's errors as risks.
 func (w *writer) lint() []Risk {
 	risks := []Risk{}
-	for _, f := range w.audit.table.Lint() {
-		if f.Severity != imageoverrides.SeverityError {
-			continue
+	for _, e := range imageoverrides.Faults(w.audit.table.Strict()) {
+		path := e.Path
+		if e.Entry >= 0 {
+			path = fmt.Sprintf("%s[%d]", e.Path, e.Entry)
 		}
-		path := f.Path
-		if f.Entry >= 0 {
-			path = fmt.Sprintf("%s[%d]", f.Path, f.Entry)
-		}
-		risks = append(risks, Risk{Rule: RiskTable, Severity: SeverityError, Path: path, Line: f.Line, Column: f.Column, Message: f.Message})
+		risks = append(risks, Risk{Rule: RiskTable, Severity: SeverityError, Path: path, Line: e.Line, Column: e.Column, Message: strings.TrimPrefix(e.Reason(), path+": ")})
 	}
 	return risks
 }

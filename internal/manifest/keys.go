@@ -20,15 +20,31 @@ func isOddKey(key string) bool {
 		return true
 	}
 	switch c := key[0]; {
-	case c <= '9', c == '~', c == '=':
-		return true
+	case '0' <= c && c <= '9', c == '+', c == '-', c == '.':
+		return !hasLetters(key)
 	case c|0x20 == 't', c|0x20 == 'f', c|0x20 == 'n':
 		switch key {
 		case "true", "True", "TRUE", "false", "False", "FALSE", "null", "Null", "NULL":
 			return true
 		}
+		return false
 	}
-	return false
+	return key[0] == '~' || key[0] == '<' || key[0] == '='
+}
+
+// hasLetters reports whether a text that begins like a number has what no number and no time has: two letters or more, or a slash.
+func hasLetters(s string) bool {
+	if len(s) < 2 || len(s) == 2 && s[0] == '0' {
+		return false
+	}
+	letters := 0
+	for i := range len(s) {
+		switch c := s[i] | 0x20; {
+		case 'g' <= c && c <= 'z' && c != 'o' && c != 'x' && c != 'i' && c != 'n' && c != 't', s[i] == '/', s[i] == '*':
+			letters++
+		}
+	}
+	return letters > 0
 }
 
 // inside notes a map or list that begins, which the path leads to.
@@ -38,7 +54,9 @@ func (s *scanner) inside(list bool) {
 		return
 	}
 	if s.levels[n].list {
-		s.odd = s.odd || list
+		if list {
+			s.odd = s.odd || s.inContainers(n)
+		}
 		return
 	}
 	switch s.path[n].Key {
@@ -57,19 +75,30 @@ func (s *scanner) inside(list bool) {
 // empty notes an empty map or list, which the path leads to, in flow style.
 func (s *scanner) empty(list bool) {
 	n := len(s.levels) - 2 // the level around it
-	if n < 0 || s.levels[n].list {
-		s.odd = true
+	if n < 0 {
+		s.odd = true // an empty document
 		return
 	}
 	s.odd = s.odd || list && s.path[n].Key == "annotations"
 }
 
-// number notes a scalar without quotes that may be a number, for some are infinite.
+// inContainers reports whether the key that is nearest on the path, up to a level, is one of containers.
+func (s *scanner) inContainers(n int) bool {
+	for ; n >= 0; n-- {
+		if !s.levels[n].list {
+			return s.path[n].Key == "containers" || s.path[n].Key == "initContainers"
+		}
+	}
+	return false
+}
+
+// number notes a scalar without quotes that is an infinite number, or none.
 func (s *scanner) number(start, end int) {
 	if n := end - start; n < len(".inf") || n > len("-.inf") {
 		return
 	}
-	if c := s.text[start]; c == '.' || c == '-' || c == '+' {
+	switch text(s.text[start:end]) {
+	case ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF", ".nan", ".NaN", ".NAN":
 		s.odd = true
 	}
 }

@@ -131,9 +131,6 @@ func isOdd(n *yaml.Node) bool {
 		if isOdd(child) {
 			return true
 		}
-		if n.Kind == yaml.SequenceNode && child.Kind != yaml.ScalarNode && len(child.Content) == 0 {
-			return true
-		}
 		if n.Kind != yaml.MappingNode {
 			continue
 		}
