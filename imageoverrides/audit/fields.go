@@ -124,6 +124,9 @@ func (f *field) matches(path string) bool {
 	if len(f.steps) == 0 {
 		return f.deep
 	}
+	if last := f.steps[len(f.steps)-1]; f.shape != ShapeNone && last != "*" && !strings.HasSuffix(path, last) {
+		return false // as nearly all
+	}
 	steps := strings.Split(path, ".")
 	for {
 		if f.from(steps) {

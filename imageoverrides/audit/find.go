@@ -303,21 +303,28 @@ func (f *finder) fieldOf(path []paths.Step) string {
 // End judges the finds of the object, whose kind is known by now.
 func (f *finder) End(name *manifest.Name) {
 	o := name.Object()
+	if f.ended < len(f.finds) || len(f.parts) > 0 {
+		f.sort(&o)
+	}
+	if f.deep == 0 {
+		f.odd = f.odd || o.Kind == "" || o.Name == "" && !manifest.IsList(o.Kind)
+		f.objects = append(f.objects, object{o, f.hook, f.ended, len(f.finds), max(0, f.first)})
+	}
+	f.ended = len(f.finds)
+}
+
+// sort keeps the finds of the object that are images, or may be.
+func (f *finder) sort(o *manifest.Object) {
 	fields := f.fields.of(o.APIVersion, o.Kind)
 	f.together(fields)
 	kept := f.finds[:f.ended]
 	for _, found := range f.finds[f.ended:] {
-		if !found.reached && !f.judge(&found, &o, fields) {
+		if !found.reached && !f.judge(&found, o, fields) {
 			continue
 		}
 		kept = append(kept, found)
 	}
 	f.finds = kept
-	if f.deep == 0 {
-		f.odd = f.odd || o.Kind == "" || o.Name == "" && !manifest.IsList(o.Kind)
-		f.objects = append(f.objects, object{o, f.hook, f.ended, len(kept), max(0, f.first)})
-	}
-	f.ended = len(kept)
 }
 
 // judge says what a find is that kustomize does not reach, and whether it is of interest.

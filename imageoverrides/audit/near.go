@@ -17,6 +17,9 @@ const maxCompared = 1 << 21
 // near finds for each entry that met nothing the nearest name that the manifests have: one that takes few slips of the pen to
 // become the entry's, all in its last component or all in front of it, or else one that is the same behind the registry or in its last component.
 func (w *writer) near() {
+	if !slices.ContainsFunc(w.report.Entries, func(e Entry) bool { return e.Unused() }) {
+		return
+	}
 	var names []string
 	seen := make(map[string]bool)
 	for i := range w.report.Places {
@@ -55,10 +58,11 @@ func (w *writer) near() {
 				if d := len(name) - len(e.Name); d >= best || -d >= best {
 					continue
 				}
-				if room -= len(name); room < 0 {
+				a, b := differing(e.Name, name)
+				if room -= 8 + len(b); room < 0 {
 					break
 				}
-				if d := distance(e.Name, name, best, &row); d < best {
+				if d := distance(a, b, best, &row); d < best {
 					best, e.Near = d, name
 				}
 			}
@@ -76,6 +80,19 @@ func endsOf(name string) (path, last string) {
 		path = image.Path()
 	}
 	return path, path[strings.LastIndexByte(path, '/')+1:]
+}
+
+// differing returns what two texts do not have in common at their starts and ends.
+func differing(a, b string) (string, string) {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	a, b = a[n:], b[n:]
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return a, b
 }
 
 // distance returns how many bytes have to be put in, taken out or changed to make one text of another, or limit where it is as

@@ -18,9 +18,9 @@ import (
 func (a *Audit) Report() *Report {
 	r := &Report{
 		Table:  TableSummary{a.table.Len(), a.table.Hash()},
-		Places: []Place{}, Entries: []Entry{}, Risks: slices.Clone(a.risks),
+		Places: make([]Place, 0, len(a.images)), Entries: []Entry{}, Risks: slices.Clone(a.risks),
 	}
-	w := writer{audit: a, report: r, canonical: make(map[string]string), results: make(map[string]result)}
+	w := writer{audit: a, report: r, canonical: make(map[string]string), twice: make(map[string]outcome), once: make(map[string]outcome)}
 	w.table()
 	w.places()
 	slices.SortStableFunc(r.Places, func(a, b Place) int {
@@ -40,17 +40,14 @@ type writer struct {
 	audit     *Audit
 	report    *Report
 	overrides []imageoverrides.Override
-	meant     map[string]int    // by canonical name, the first entry
-	borne     map[string]bool   // the canonical names that containers and entries have
-	canonical map[string]string // names spelled out
-	results   map[string]result // by image, of those that kustomize reaches
+	meant     map[string]int     // by canonical name, the first entry
+	borne     map[string]bool    // the canonical names that containers and entries have
+	canonical map[string]string  // names spelled out
+	twice     map[string]outcome // by image, of those that both of kustomize's filters reach
+	once      map[string]outcome // and of those that one does
 }
 
-// A result is what the table makes of an image, of one that both of kustomize's filters reach and of one that one does.
-type result struct {
-	twice, once outcome
-}
-
+// An outcome is what the table makes of an image.
 type outcome struct {
 	image   string
 	entries []int
@@ -58,22 +55,43 @@ type outcome struct {
 
 // table looks at the entries.
 func (w *writer) table() {
-	w.meant, w.borne = make(map[string]int), make(map[string]bool)
 	for i, o := range w.audit.table.All() {
 		w.overrides = append(w.overrides, o)
 		w.report.Entries = append(w.report.Entries, Entry{Entry: i, Name: o.Name})
-		name := w.spell(o.Name)
-		if _, ok := w.meant[name]; !ok {
-			w.meant[name] = i
-		}
-		w.borne[name] = true
 	}
-	for i := range w.audit.images {
-		if m := &w.audit.images[i]; m.reached {
-			name, _, _ := reference.Split(m.place.Image)
-			w.borne[w.spell(name)] = true
+}
+
+// meantBy returns the first entry with a canonical name.
+func (w *writer) meantBy(name string) (entry int, ok bool) {
+	if w.meant == nil { // as for the report of a platform whose images are all spelled as in the table
+		w.meant = make(map[string]int, len(w.overrides))
+		for i := range w.overrides {
+			name := w.spell(w.overrides[i].Name)
+			if _, ok := w.meant[name]; !ok {
+				w.meant[name] = i
+			}
 		}
 	}
+	entry, ok = w.meant[name]
+	return entry, ok
+}
+
+// isBorne reports whether an entry or an image that Flux reaches has a canonical name.
+func (w *writer) isBorne(name string) bool {
+	if w.borne == nil {
+		w.borne = make(map[string]bool)
+		for i := range w.audit.images {
+			if m := &w.audit.images[i]; m.reached {
+				name, _, _ := reference.Split(m.place.Image)
+				w.borne[w.spell(name)] = true
+			}
+		}
+	}
+	if w.borne[name] {
+		return true
+	}
+	_, ok := w.meantBy(name)
+	return ok
 }
 
 // spell spells a name out.
@@ -121,16 +139,16 @@ func (w *writer) places() {
 
 // of is what the table makes of an image that kustomize reaches.
 func (w *writer) of(image string, twice bool) outcome {
-	r, ok := w.results[image]
-	if !ok {
-		r.twice.image, r.twice.entries = w.audit.table.Apply(image)
-		r.once.image, r.once.entries = w.audit.table.ApplyOnce(image)
-		w.results[image] = r
-	}
+	known, apply := w.once, w.audit.table.ApplyOnce
 	if twice {
-		return r.twice
+		known, apply = w.twice, w.audit.table.Apply
 	}
-	return r.once
+	made, ok := known[image]
+	if !ok {
+		made.image, made.entries = apply(image)
+		known[image] = made
+	}
+	return made
 }
 
 // reached judges an image that kustomize reaches.
@@ -203,7 +221,7 @@ func (w *writer) named(name string) (entry int, literal bool) {
 	if _, entries := w.audit.table.Apply(name); len(entries) > 0 {
 		return entries[0], true
 	}
-	if entry, ok := w.meant[w.spell(name)]; ok {
+	if entry, ok := w.meantBy(w.spell(name)); ok {
 		return entry, false
 	}
 	return -1, false
@@ -282,7 +300,7 @@ func (w *writer) unreached(m *image, p *Place) bool {
 	case likely:
 		p.Status = Suspected
 	case maybe:
-		if !w.borne[w.spell(name)] {
+		if !w.isBorne(w.spell(name)) {
 			return false
 		}
 		p.Status = Suspected
