@@ -8,6 +8,7 @@
 //	imageoverrides check values.yaml
 //	imageoverrides rewrite -t values.yaml manifests/*.yaml
 //	imageoverrides merge -t values.yaml releases.yaml
+//	imageoverrides audit -t values.yaml manifests/*.yaml
 //	imageoverrides charts packages
 //
 // Each subcommand tells its rules with -h. The exit status is 0 where all is
@@ -32,6 +33,7 @@ Tries a table of image overrides before it reaches a cluster.
 
   check    checks a table: its faults, and what is legal in it and yet wrong
   rewrite  rewrites the images of manifests as the table says
+  audit    says what the table does to the images of manifests, and what it leaves
   merge    puts the table's post-renderer into HelmReleases
   charts   finds HelmReleases in charts that no table reaches
   vendor   puts the library chart into charts, and keeps it in step
@@ -99,6 +101,8 @@ func (s streams) command(args []string) int {
 		return s.check(args[1:])
 	case "rewrite":
 		return s.rewrite(args[1:])
+	case "audit":
+		return s.audit(args[1:])
 	case "merge":
 		return s.merge(args[1:])
 	case "charts":

@@ -109,7 +109,7 @@ func (c catalogue) keys() map[string]bool {
 	return keys
 }
 
-// match returns the shape of the last field that a path leads to or, for none, into; "" otherwise.
+// match returns the shape of the last field that a path leads to or, for none without **, into; "" otherwise.
 func match(fields []field, path string) Shape {
 	var shape Shape
 	for _, f := range fields {
@@ -124,7 +124,7 @@ func (f *field) matches(path string) bool {
 	if len(f.steps) == 0 {
 		return f.deep
 	}
-	if last := f.steps[len(f.steps)-1]; f.shape != ShapeNone && last != "*" && !strings.HasSuffix(path, last) {
+	if last := f.steps[len(f.steps)-1]; (f.deep || f.shape != ShapeNone) && last != "*" && !strings.HasSuffix(path, last) {
 		return false // as nearly all
 	}
 	steps := strings.Split(path, ".")
@@ -140,7 +140,7 @@ func (f *field) matches(path string) bool {
 }
 
 func (f *field) from(steps []string) bool {
-	if len(steps) < len(f.steps) || len(steps) > len(f.steps) && f.shape != ShapeNone {
+	if len(steps) < len(f.steps) || len(steps) > len(f.steps) && (f.deep || f.shape != ShapeNone) {
 		return false
 	}
 	for i, step := range f.steps {

@@ -40,14 +40,16 @@ type part struct {
 type finder struct {
 	fields catalogue
 	deep   int // in how many texts it is
+	inside *inside
 
-	finds []find          // of the piece
-	parts []part          // of the object
-	ended int             // the finds of objects that have ended
-	hook  bool            // the object is a hook
-	odd   bool            // the piece may have what kustomize refuses
-	first int             // where its first scalar stands, or -1
-	keys  map[string]bool // the last of the catalogue's fields
+	finds  []find          // of the piece
+	parts  []part          // of the object
+	ended  int             // the finds of objects that have ended
+	hook   bool            // the object is a hook
+	odd    bool            // the piece may have what kustomize refuses
+	first  int             // where its first scalar stands, or -1
+	judged map[string]bool // keys, and whether they are hints
+	keys   map[string]bool // the last of the catalogue's fields
 
 	objects []object // of the piece, that have ended
 
@@ -154,7 +156,7 @@ func (f *finder) look(s *manifest.Scalar, path []paths.Step, n int, key string) 
 		has |= bytesOf[text[i]]
 	}
 	list := n < len(path)-1
-	hint := mayHint(key) && isHint(key)
+	hint := mayHint(key) && f.isHint(key)
 	switch {
 	case key == "name" && n >= 2 && path[n-1].Item >= 0 && path[n-2].Key == "env":
 		if mayHint(text) && isHint(text) {
@@ -192,6 +194,23 @@ func (f *finder) look(s *manifest.Scalar, path []paths.Step, n int, key string) 
 	default:
 		f.text(s, key, text, 0, hint)
 	}
+}
+
+// maxHints is how many keys are remembered.
+const maxHints = 1 << 10
+
+// isHint is the function of that name, for keys, of which manifests have few that may be hints, and each many times.
+func (f *finder) isHint(key string) bool {
+	hint, ok := f.judged[key]
+	if !ok {
+		if hint = isHint(key); len(f.judged) < maxHints {
+			if f.judged == nil {
+				f.judged = make(map[string]bool)
+			}
+			f.judged[strings.Clone(key)] = hint
+		}
+	}
+	return hint
 }
 
 // isLabels reports whether a key of labels is the nth step, or of what selects by them.

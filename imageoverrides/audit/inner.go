@@ -52,8 +52,11 @@ func (f *finder) inner(s *manifest.Scalar, key, text string, hint bool) {
 	}
 }
 
-// isStructured reports whether a text may be YAML or JSON with more than one scalar.
+// isStructured reports whether a text may be YAML or JSON with more than one scalar, whose paths say that something is an image.
 func isStructured(text string) bool {
+	if !strings.Contains(text, "mage") && !strings.Contains(text, "MAGE") && !strings.Contains(text, "epo") {
+		return false
+	}
 	start := strings.TrimLeft(text, " \t\r\n")
 	if start == "" {
 		return false
@@ -61,13 +64,23 @@ func isStructured(text string) bool {
 	return start[0] == '{' || start[0] == '[' || strings.Contains(text, ": ") || strings.Contains(text, ":\n") || strings.Contains(text, "- ")
 }
 
+// What reads the texts inside of texts, and keeps its room.
+type inside struct {
+	finder finder
+	reader manifest.Reader
+	pieces document.Splitter
+}
+
 // manifests finds the images of the YAML or JSON in a text, with their offsets there. It is false where it is neither, or a text alone.
 func (f *finder) manifests(text string) (found []find, ok bool) {
-	in := finder{fields: f.fields, keys: f.keys, deep: f.deep + 1}
-	r := manifest.Reader{Rules: reach.Images, All: true, Skip: reach.Definition, Visitor: &in}
-	pieces := document.NewSplitter(strings.NewReader(text), len(text), nil)
+	if f.inside == nil {
+		f.inside = &inside{finder: finder{fields: f.fields, keys: f.keys, deep: f.deep + 1}}
+		f.inside.reader = manifest.Reader{Rules: reach.Images, All: true, Skip: reach.Definition, Visitor: &f.inside.finder}
+	}
+	in, r := &f.inside.finder, &f.inside.reader
+	f.inside.pieces.Reset(strings.NewReader(text), len(text), nil)
 	for {
-		p, err := pieces.Next()
+		p, err := f.inside.pieces.Next()
 		if err == io.EOF {
 			return found, ok
 		}

@@ -141,7 +141,7 @@ func (j *judge) document(n *yaml.Node) {
 	}
 	kind := j.scalar(n, "kind")
 	items := j.field(n, "items")
-	if manifest.IsList(kind) && items != nil && items.Kind == yaml.SequenceNode {
+	if manifest.IsList(kind) && items != nil && (items.Kind == yaml.SequenceNode || isNull(items) || kind == "List" && j.first) {
 		j.around = true
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if resolve(n.Content[i+1]) != items {
@@ -151,6 +151,9 @@ func (j *judge) document(n *yaml.Node) {
 		j.around = false
 		j.at(key("items"), func() {
 			for i, one := range items.Content {
+				if items.Kind != yaml.SequenceNode {
+					break
+				}
 				j.at(item(i), func() { j.document(one) })
 			}
 		})
@@ -173,7 +176,7 @@ func (j *judge) document(n *yaml.Node) {
 			})
 		})
 	}
-	if manifest.IsList(kind) && items != nil && !isNull(items) && (kind != "List" || !j.first) {
+	if manifest.IsList(kind) && items != nil {
 		j.at(key("items"), func() {
 			j.find(RiskItems, items, "items that are %s, of an object that kustomize takes for a list of objects by its kind", what(items))
 		})
