@@ -175,7 +175,11 @@ func (a *Audit) piece(p *document.Piece, start *source, first bool) {
 	}
 	if fault != nil {
 		rule, severity, reason := ruleOf(p, fault)
-		risk(rule, severity, manifest.Object{}, "", fault.Offset, reason)
+		place := fault.Offset
+		if rule == RiskTemplate {
+			place = bytes.Index(p.Bytes, []byte("{{"))
+		}
+		risk(rule, severity, manifest.Object{}, "", place, reason)
 		documents, a.finder.objects = 1, a.finder.objects[:0]
 	}
 	a.documents += documents

@@ -374,6 +374,10 @@ func (f *finder) judge(found *find, o *manifest.Object, fields []field) bool {
 			}
 		case ShapePrefix:
 			found.level, where = likely, ReasonPrefix
+		case "":
+			if where == ReasonVolume || where == ReasonEphemeral && found.key == "image" {
+				found.level = sure
+			}
 		}
 	} else if shape == ShapeNone {
 		return false

@@ -63,7 +63,7 @@ func refusals(text *document.Text, first bool) []refusal {
 }
 
 func (j *judge) find(rule RiskRule, n *yaml.Node, format string, args ...any) {
-	if j.told[rule] || j.around && rule != RiskMerge {
+	if j.told[rule] || j.around && rule != RiskMerge || j.told[RiskTemplate] && (rule == RiskImage || rule == RiskContainers || rule == RiskTemplated) {
 		return
 	}
 	j.told[rule] = true

@@ -106,7 +106,7 @@ type group struct {
 func (r *Report) groups(accepted Baseline) (groups []group, known int) {
 	type id struct {
 		status Status
-		reason Reason
+		advice string
 		image  string
 	}
 	at := make(map[id]int)
@@ -125,7 +125,7 @@ func (r *Report) groups(accepted Baseline) (groups []group, known int) {
 			}
 			continue
 		}
-		k := id{p.Status, p.Reason, cmp.Or(p.Whole, p.Image)}
+		k := id{p.Status, p.Advice(), cmp.Or(p.Whole, p.Image)}
 		n, ok := at[k]
 		if !ok {
 			n = len(groups)
@@ -173,13 +173,13 @@ func (r *Report) WriteText(dst io.Writer, accepted Baseline) error {
 	fmt.Fprintln(w, line)
 	for _, g := range groups {
 		p := g.first
-		fmt.Fprintf(w, "%s: %s: %s%s; %s\n", p.Status, shown(cmp.Or(p.Whole, p.Image)), p.Reason, r.forEntry(p), p.Advice())
+		fmt.Fprintf(w, "%s: %s%s: %s\n", p.Status, shown(cmp.Or(p.Whole, p.Image)), r.forEntry(p), p.Advice())
 		for i, p := range g.places {
 			if i == maxPaths {
 				fmt.Fprintf(w, "  and %d places more\n", len(g.places)-i)
 				break
 			}
-			fmt.Fprintf(w, "  %s: %s %s\n", where(p.Source, p.Line, p.Column), p.Object(), p.Path)
+			fmt.Fprintf(w, "  %s: %s %s (%s)\n", where(p.Source, p.Line, p.Column), p.Object(), p.Path, p.Reason)
 		}
 	}
 	for i := range r.Entries {
@@ -234,7 +234,7 @@ func (r *Report) forEntry(p *Place) string {
 	if p.Entry < 0 || p.Entry >= len(r.Entries) {
 		return ""
 	}
-	return ", meant by entry " + strconv.Itoa(p.Entry) + " (" + shown(r.Entries[p.Entry].Name) + ")"
+	return ", for entry " + strconv.Itoa(p.Entry) + " (" + shown(r.Entries[p.Entry].Name) + ")"
 }
 
 func nearest(e *Entry) string {
@@ -262,7 +262,7 @@ func (r *Report) WriteMarkdown(dst io.Writer, accepted Baseline) error {
 			}
 			places = append(places, code(where(p.Source, p.Line, p.Column)+" "+p.Object().String()))
 		}
-		fmt.Fprintf(w, "| %s | %s | %s | %s%s | %s |\n", p.Status, code(cmp.Or(p.Whole, p.Image)), strings.Join(places, "<br>"), p.Reason, cell(r.forEntry(p)), p.Advice())
+		fmt.Fprintf(w, "| %s | %s%s | %s | %s | %s |\n", p.Status, code(cmp.Or(p.Whole, p.Image)), cell(r.forEntry(p)), strings.Join(places, "<br>"), p.Reason, p.Advice())
 	}
 	title := "\n| entry | name | nearest |\n|---|---|---|\n"
 	for i := range r.Entries {

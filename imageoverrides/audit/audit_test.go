@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package audit_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cozystack/image-overrides/imageoverrides"
+	"github.com/cozystack/image-overrides/imageoverrides/audit"
+)
+
+func mustTable(t testing.TB, list ...imageoverrides.Override) imageoverrides.Table {
+	t.Helper()
+	table, err := imageoverrides.New(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// told writes the places and risks of manifests, a line for each.
+func told(t testing.TB, table imageoverrides.Table, o audit.Options, in string) string {
+	t.Helper()
+	var b strings.Builder
+	r := report(t, table, o, map[string]string{"s": in})
+	for _, p := range r.Places {
+		fmt.Fprintf(&b, "%s %s %s entry %d at %s\n", strings.TrimSpace(string(p.Status)+" "+string(p.Reason)), p.Image, strings.TrimSpace(p.Whole+" "+p.New), p.Entry, p.Path)
+	}
+	for _, k := range r.Risks {
+		fmt.Fprintf(&b, "%s %s %s at %d:%d %s\n", k.Severity, k.Rule, k.Object(), k.Line, k.Column, k.Path)
+	}
+	return b.String()
+}
+
+var digestA, digest512 = "sha256:" + strings.Repeat("ab", 32), "sha512:" + strings.Repeat("ab", 64)
+
+// TestTold: what is said of images, one kind after the other.
+func TestTold(t *testing.T) {
+	table := mustTable(t,
+		imageoverrides.Override{Name: "nginx", NewName: "reg.example.org/web", NewTag: "v2"},
+		imageoverrides.Override{Name: "quay.io/a/b", NewName: "reg.example.org/b"},
+		imageoverrides.Override{Name: "reg.example.com/app", NewTag: "v9"},
+		imageoverrides.Override{Name: "ghcr.io/x/same", NewTag: "1"},
+	)
+	container := func(image string) string {
+		return "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{image: " + image + "}]}\n"
+	}
+	const at = "at spec.containers[0].image\n"
+	const risk = "warning no-reference Pod p at 4:29 spec.containers[0].image\n"
+	for _, test := range []struct {
+		why, in, want string
+		o             audit.Options
+	}{
+		{why: "rewritten", in: container("nginx:1"), want: "rewritten nginx:1 reg.example.org/web:v2 entry 0 " + at},
+		{why: "kept", in: container("redis:6"), want: "kept no-entry redis:6  entry -1 " + at},
+		{why: "kept, and an entry applied", in: container("ghcr.io/x/same:1"), want: "kept same ghcr.io/x/same:1  entry 3 " + at},
+		{why: "missed by its spelling", in: container("docker.io/library/nginx:1"), want: "missed spelling docker.io/library/nginx:1  entry 0 " + at},
+		{why: "missed by its digest", in: container("nginx@" + digest512), want: "missed digest nginx@" + digest512 + "  entry 0 " + at},
+		{why: "missed by a blank", in: container("'nginx:1 '"), want: "missed blank nginx:1   entry 0 " + at + strings.Replace(risk, "4:29", "4:30", 1)},
+		{why: "missed by its tag", in: container("nginx:v1+x"), want: "missed tag nginx:v1+x  entry 0 " + at + risk},
+		{why: "missed by a placeholder", in: container("'${PREFIX}/app'"), want: "missed placeholder ${PREFIX}/app  entry 2 " + at + strings.Replace(risk, "4:29", "4:30", 1)},
+		{why: "a placeholder of another image", in: container("'${PREFIX}/other'"), want: "kept placeholder ${PREFIX}/other  entry -1 " + at + strings.Replace(risk, "4:29", "4:30", 1)},
+		{why: "a placeholder for a tag", in: container("'nginx:${TAG}'"), want: "missed placeholder nginx:${TAG}  entry 0 " + at + strings.Replace(risk, "4:29", "4:30", 1)},
+		{
+			why:  "newTag drops a digest, newName keeps one, a dot matches another character",
+			in:   container("nginx@"+digestA) + "---\n" + container("quay.io/a/b@" + digestA)[0:0] + strings.Replace(container("quay.io/a/b@"+digestA), "name: p", "name: q", 1) + "---\n" + strings.Replace(container("quayxio/a/b:1"), "name: p", "name: r", 1),
+			want: "rewritten nginx@" + digestA + " reg.example.org/web:v2 entry 0 " + at + "rewritten quay.io/a/b@" + digestA + " reg.example.org/b@" + digestA + " entry 1 " + at + "rewritten quayxio/a/b:1 reg.example.org/b:1 entry 1 " + at + "warning digest-dropped Pod p at 4:29 spec.containers[0].image\nwarning digest-kept Pod q at 9:29 spec.containers[0].image\nwarning dot Pod r at 14:29 spec.containers[0].image\n",
+		},
+		{why: "ephemeral containers", in: "kind: Pod\nmetadata: {name: p}\nspec: {ephemeralContainers: [{image: nginx:1}]}\n", want: "unreached ephemeral-container nginx:1  entry 0 at spec.ephemeralContainers[0].image\n"},
+		{
+			why:  "an image volume of a CronJob",
+			in:   "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: p}\nspec: {jobTemplate: {spec: {template: {spec: {volumes: [{image: {reference: nginx:1}}]}}}}}\n",
+			want: "unreached image-volume nginx:1  entry 0 at spec.jobTemplate.spec.template.spec.volumes[0].image.reference\n",
+		},
+		{
+			why:  "a source of Flux",
+			in:   "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: o}\nspec: {url: oci://reg.example.com/app}\n",
+			want: "unreached source reg.example.com/app  entry 2 at spec.url\n",
+		},
+		{
+			why:  "a Kustomization of Flux",
+			in:   "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: k}\nspec: {images: [{name: nginx, newName: reg.example.com/app, newTag: v1}]}\n",
+			want: "unreached kustomization reg.example.com/app  entry 2 at spec.images[0].newName\n",
+		},
+		{
+			why:  "images of an Application",
+			in:   "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec: {source: {kustomize: {images: ['nginx=reg.example.com/app:1']}}}\n",
+			want: "unreached kustomization reg.example.com/app:1  entry 2 at spec.source.kustomize.images[0]\n",
+		},
+		{
+			why: "a hook, reached", in: "apiVersion: batch/v1\nkind: Job\nmetadata: {name: h, annotations: {helm.sh/hook: pre-install}}\nspec: {template: {spec: {containers: [{image: nginx:1}]}}}\n",
+			want: "rewritten nginx:1 reg.example.org/web:v2 entry 0 at spec.template.spec.containers[0].image\n",
+		},
+		{
+			why: "a hook, kept from Flux", o: audit.Options{Hooks: audit.HooksKept}, in: "apiVersion: batch/v1\nkind: Job\nmetadata: {name: h, annotations: {helm.sh/hook: pre-install}}\nspec: {template: {spec: {containers: [{image: nginx:1}]}}}\n",
+			want: "unreached hook nginx:1  entry 0 at spec.template.spec.containers[0].image\n",
+		},
+		{
+			why:  "a plain Job",
+			in:   "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {template: {spec: {containers: [{image: nginx:1}]}}}\n",
+			want: "rewritten nginx:1 reg.example.org/web:v2 entry 0 at spec.template.spec.containers[0].image\nwarning job Job j at 4:47 spec.template.spec.containers[0].image\n",
+		},
+		{
+			why:  "the values of a release, and what kustomize reaches in them",
+			in:   "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: r}\nspec: {values: {image: {repository: quay.io/a/b, tag: v1}, containers: [{image: nginx:1}]}, postRenderers: [{kustomize: {images: [{name: quay.io/a/b, newTag: v1}]}}]}\n",
+			want: "unreached release-values quay.io/a/b quay.io/a/b:v1 entry -1 at spec.values.image.repository\nrewritten nginx:1 reg.example.org/web:v2 entry 0 at spec.values.containers[0].image\n",
+		},
+		{
+			why:  "a name that a container has, in a place that says nothing",
+			in:   "kind: ConfigMap\nmetadata: {name: c}\ndata: {a: redis:6, b: nosuch:6, c: quay.io/a/b}\n---\n" + container("redis:5"),
+			want: "suspected config-map redis:6  entry -1 at data.a\nsuspected config-map quay.io/a/b  entry 1 at data.c\nkept no-entry redis:5  entry -1 " + at,
+		},
+		{
+			why:  "a variable whose name comes behind its value",
+			in:   "kind: Pod\nmetadata: {name: p}\nspec: {containers: [{env: [{value: redis:6, name: CACHE_IMAGE}]}]}\n",
+			want: "unreached environment redis:6  entry -1 at spec.containers[0].env[0].value\n",
+		},
+		{
+			why:  "a flag and its value in two arguments",
+			in:   "kind: Pod\nmetadata: {name: p}\nspec: {containers: [{args: [--cache-image, redis:6, --level, warn:6]}]}\n",
+			want: "unreached argument redis:6  entry -1 at spec.containers[0].args[1]\n",
+		},
+		{
+			why:  "texts inside of texts",
+			in:   "kind: ConfigMap\nmetadata: {name: c}\ndata:\n  pod.yaml: |2\n      kind: Pod\n      spec:\n        containers:\n        - image: busybox\n  split.json: '{\"hub\": \"reg.example.com\", \"image\": \"app\", \"tag\": \"v1\"}'\n  script: |\n    # quay.io/in/a-comment:v1\n    {{ if .x }}\n    image: busybox:1.28\n",
+			want: "unreached text busybox  entry -1 at data[\"pod.yaml\"]\nunreached parts app reg.example.com/app:v1 entry 2 at data[\"split.json\"]\nunreached config-map busybox:1.28  entry -1 at data.script\n",
+		},
+		{
+			why: "no images",
+			in: "apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {a: quay.io/a/b}, annotations: {kubectl.kubernetes.io/last-applied-configuration: '{\"image\": \"quay.io/a/b:v1\"}', vm-default-images.example.org/name: ubuntu-22.04}}\n" +
+				"spec:\n  volumes: [{rbd: {image: foo, monitors: ['10.16.154.78:6789']}}]\n  imagePullPolicy: IfNotPresent\n  url: http://a.example.org:9500/v1\n  group: apps/v1\n  key: node-role.kubernetes.io/control-plane\nstatus: {image: quay.io/a/b:v1}\n---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: d}\nspec: {image: quay.io/a/b:v1}\n",
+		},
+		{
+			why:  "strings in containers, and the rest is rewritten",
+			in:   "kind: Thing\nmetadata: {name: t}\nspec: {template: text, containers: [{image: nginx:1}], x: {containers: [a]}}\nspec2: {a: 1, a: 2}\n",
+			want: "rewritten nginx:1 reg.example.org/web:v2 entry 0 at spec.containers[0].image\nerror spec Thing t at 3:18 spec.template\nerror containers Thing t at 3:73 spec.x.containers[0]\nerror key-twice Thing t at 4:15 spec2.a\n",
+		},
+		{why: "a template", in: container("{{ .Values.image }}"), want: "error template Pod p at 4:29 spec.containers[0].image\n"},
+		{why: "a template with conditions, and the next document", in: "{{- if .x }}\nkind: Pod\n{{- end }}\n---\n" + container("nginx:1"), want: "rewritten nginx:1 reg.example.org/web:v2 entry 0 " + at + "error template object at 1:1 \n"},
+		{why: "an alias around itself, and the next document", in: "kind: Pod\nx: &a [*a]\n---\n" + container("nginx:1"), want: "rewritten nginx:1 reg.example.org/web:v2 entry 0 " + at + "error alias object at 2:8 \n"},
+		{why: "documents that are lost", in: "{\"kind\": \"Pod\", \"metadata\": {\"name\": \"p\"}}\n{\"kind\": \"Pod\", \"metadata\": {\"name\": \"q\"}}\n", want: "warning lost object at 2:1 \n"},
+	} {
+		if diff := cmp.Diff(test.want, told(t, table, test.o, test.in)); diff != "" {
+			t.Errorf("%s: want (-), told (+)\n%s", test.why, diff)
+		}
+	}
+}
+
+// TestEntries: entries that met nothing, with the nearest name.
+func TestEntries(t *testing.T) {
+	table := mustTable(t,
+		imageoverrides.Override{Name: "quay.io/metallb/speeker", NewTag: "1"}, imageoverrides.Override{Name: "mirror.gcr.io/alpine/kubectl", NewTag: "1"},
+		imageoverrides.Override{Name: "registry.example.org/x/redis", NewTag: "1"}, imageoverrides.Override{Name: "zzz.example.org/q", NewTag: "1"}, imageoverrides.Override{Name: "docker.io/library/redis", NewTag: "1"},
+	)
+	r := report(t, table, audit.Options{}, map[string]string{"s": "kind: Pod\nspec: {containers: [{image: 'quay.io/metallb/speaker:v1'}, {image: redis}, {image: ghcr.io/alpine/kubectl}]}\n"})
+	var near []string
+	for _, e := range r.Entries {
+		near = append(near, fmt.Sprint(e.Unused(), " ", e.Near))
+	}
+	want := []string{"true quay.io/metallb/speaker", "true ghcr.io/alpine/kubectl", "true redis", "true ", "false "}
+	if diff := cmp.Diff(want, near); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestOutside: images that come from elsewhere than is allowed, however they are spelled.
+func TestOutside(t *testing.T) {
+	in := "kind: Pod\nspec: {containers: [{image: nginx}, {image: reg.example.org/os/a}, {image: reg.example.org/osx/a}, {image: reg.example.org.evil/os/a}, {image: index.docker.io/library/b}, {image: grafana/c}]}\n"
+	r := report(t, imageoverrides.Table{}, audit.Options{Allowed: []string{"reg.example.org/os/", "docker.io/library"}}, map[string]string{"s": in})
+	var outside []bool
+	for _, p := range r.Places {
+		outside = append(outside, p.Outside)
+	}
+	if diff := cmp.Diff([]bool{false, false, true, true, false, true}, outside); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestFields: callers' own fields count more than those of the catalogue.
+func TestFields(t *testing.T) {
+	in := "apiVersion: example.org/v1\nkind: Thing\nmetadata: {name: t}\nspec: {runs: busybox/x, image: a/b}\n"
+	o := audit.Options{Fields: []audit.Field{{Group: "example.org", Kind: "Thing", Path: "spec.runs", Shape: audit.ShapeImage}, {Group: "example.org", Kind: "*", Path: "spec.image", Shape: audit.ShapeNone}}}
+	if diff := cmp.Diff("unreached custom-resource a/b  entry -1 at spec.image\n", told(t, imageoverrides.Table{}, audit.Options{}, in)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff("unreached custom-resource busybox/x  entry -1 at spec.runs\n", told(t, imageoverrides.Table{}, o, in)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestAddErrors: an error of the reader comes back, what was read before it counts, and more can be added.
+func TestAddErrors(t *testing.T) {
+	broken := errors.New("broken")
+	a := audit.New(imageoverrides.Table{}, audit.Options{})
+	pod := "kind: Pod\nmetadata: {name: p}\nspec: {containers: [{image: a:1}]}\n---\n"
+	if err := a.Add("s", io.MultiReader(strings.NewReader(pod), iotest.ErrReader(broken))); err != broken {
+		t.Errorf("%v", err)
+	}
+	err := a.Add("long", io.MultiReader(strings.NewReader("---\n"+pod), bytes.NewReader(bytes.Repeat([]byte("a: b\n"), imageoverrides.MaxDocument/5+1))))
+	var e *audit.Error
+	if want := "long: line 5, column 1: a document of more than 67108864 bytes"; !errors.As(err, &e) || e.Error() != want || e.Source != "long" || e.Line != 5 {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if r := a.Report(); len(r.Places) != 2 || r.Summary.Kept != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestBaseline: what is accepted is neither told nor failed on, wherever it moves to in its source.
+func TestBaseline(t *testing.T) {
+	table := mustTable(t, imageoverrides.Override{Name: "nginx", NewTag: "1"}, imageoverrides.Override{Name: "unused", NewTag: "1"})
+	in := "kind: Pod\nmetadata: {name: p}\nspec: {containers: [{image: library/nginx, args: [a, '--image=quay.io/a/b:v1']}]}\nx: {a: 1, a: 2}\n"
+	r := report(t, table, audit.Options{}, map[string]string{"s": in})
+	var b bytes.Buffer
+	if err := r.WriteBaseline(&b, audit.Kinds...); err != nil {
+		t.Fatal(err)
+	}
+	want := `# What is known of the images of the platform, and accepted: findings of imageoverrides audit.
+errors key-twice s Pod - p x.a
+missed s Pod - p spec.containers[0].image library/nginx
+unreached s Pod - p spec.containers[0].args[1] quay.io/a/b:v1
+unused unused
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+	accepted, err := audit.ReadBaseline(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	moved := report(t, table, audit.Options{}, map[string]string{"s": "# moved\n" + in})
+	if err := moved.WriteText(&text, accepted); err != nil {
+		t.Fatal(err)
+	}
+	if want := "2 images in 1 document: 0 rewritten, 0 kept, 1 missed, 1 unreached, 0 suspected; 1 entry without effect; 1 error, 0 warnings; 2 accepted\n"; text.String() != want {
+		t.Errorf("%q, want %q", text.String(), want)
+	}
+	for _, f := range moved.Findings() {
+		if !accepted[f.Key] {
+			t.Errorf("not accepted: %+v", f)
+		}
+	}
+	if _, err := audit.ReadBaseline(iotest.ErrReader(io.ErrUnexpectedEOF)); err != io.ErrUnexpectedEOF {
+		t.Errorf("%v", err)
+	}
+}
