@@ -167,7 +167,7 @@ func (a *Audit) piece(p *document.Piece, start *source, first bool) {
 	if document.Blank(p.Bytes) {
 		return
 	}
-	a.definition = false
+	a.definition, a.finder.room = false, roomFor(len(p.Bytes))
 	documents, _, fault := a.reader.Read(*p)
 	var found []Risk
 	risk := func(rule RiskRule, severity Severity, o manifest.Object, path string, place int, message string) {
@@ -183,6 +183,9 @@ func (a *Audit) piece(p *document.Piece, start *source, first bool) {
 		documents, a.finder.objects = 1, a.finder.objects[:0]
 	}
 	a.documents += documents
+	if fault == nil && a.finder.room < 0 {
+		risk(RiskUnread, SeverityWarning, manifest.Object{}, "", p.Body, "aliases stand for so many texts that not all were looked at for images that Flux does not reach; write them out")
+	}
 	skip := a.shape(p, first, documents, risk)
 	if !skip && fault == nil && (a.reader.Odd() || a.finder.odd) {
 		a.refused(p, risk)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -112,6 +113,11 @@ func TestTold(t *testing.T) {
 			why:  "the values of a release, and what kustomize reaches in them",
 			in:   "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: r}\nspec: {values: {image: {repository: quay.io/a/b, tag: v1}, containers: [{image: nginx:1}]}, postRenderers: [{kustomize: {images: [{name: quay.io/a/b, newTag: v1}]}}]}\n",
 			want: "unreached release-values quay.io/a/b quay.io/a/b:v1 entry -1 at spec.values.image.repository\nrewritten nginx:1 reg.example.org/web:v2 entry 0 at spec.values.containers[0].image\n",
+		},
+		{
+			why:  "what is a container by another name, and what is none",
+			in:   "apiVersion: tekton.dev/v1\nkind: Task\nmetadata: {name: t}\nspec: {steps: [{image: busybox}], sidecarContainers: [{image: alpine}, {image: auto}], machine: {image: ubuntu-22.04}}\n",
+			want: "unreached custom-resource busybox  entry -1 at spec.steps[0].image\nunreached custom-resource alpine  entry -1 at spec.sidecarContainers[0].image\n",
 		},
 		{
 			why:  "a name that a container has, in a place that says nothing",
@@ -241,7 +247,7 @@ unused unused
 	if err := moved.WriteText(&text, accepted); err != nil {
 		t.Fatal(err)
 	}
-	if want := "2 images in 1 document: 0 rewritten, 0 kept, 1 missed, 1 unreached, 0 suspected; 1 entry without effect; 1 error, 0 warnings; 2 accepted\n"; text.String() != want {
+	if want := "2 images in 1 document: 0 rewritten, 0 kept, 1 missed, 1 unreached, 0 suspected; 1 entry without effect; 1 error, 0 warnings; 4 accepted\n"; text.String() != want {
 		t.Errorf("%q, want %q", text.String(), want)
 	}
 	for _, f := range moved.Findings() {
@@ -251,5 +257,32 @@ unused unused
 	}
 	if _, err := audit.ReadBaseline(iotest.ErrReader(io.ErrUnexpectedEOF)); err != io.ErrUnexpectedEOF {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestHostile: what a hostile manifest is made of costs no more than its bytes; were it otherwise, this test would not end. What is not looked
+// at is told.
+func TestHostile(t *testing.T) {
+	table := mustTable(t, imageoverrides.Override{Name: "nginx", NewTag: "1"})
+	deep := strings.Repeat("{\"image\": ", 480)
+	for why, in := range map[string]string{
+		"a long text that many aliases stand for": "a: &a '" + strings.Repeat("quay.io/a/b:v1 ", 30_000) + "'\nb:\n" + strings.Repeat("- *a\n", 60_000),
+		"many images on one line":                 "kind: ConfigMap\nmetadata: {name: c}\ndata: {a: 'x {{ " + strings.Repeat("quay.io/a/b:v1 ", 60_000) + "'}\n",
+		"many parts":                              "kind: Thing\nmetadata: {name: c}\nlist:\n" + strings.Repeat("- {repository: a/b, tag: v1}\n", 40_000),
+		"parts of one image":                      "kind: Thing\nmetadata: {name: c}\nspec:\n" + strings.Repeat("  tag: v1\n", 80_000),
+		"images deep inside":                      deep + "[" + strings.Repeat("{\"image\": \"a/b:v1\"},", 50_000) + "1]" + strings.Repeat("}", 480),
+		"maps that merge each other": "a: &a0 {x: y}\n" + func() (s string) {
+			for i := range 40 {
+				s += fmt.Sprintf("b%d: &a%d {<<: [*a%d, *a%d], k%d: v}\n", i, i+1, i, i, i)
+			}
+			return s
+		}(),
+		"objects twice":  strings.Repeat("---\nkind: Pod\nmetadata: {name: p}\n", 30_000),
+		"texts in texts": "kind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: |\n" + strings.Repeat("    - a: \"- image: 'x/y:v1'\\n- b\"\n", 20_000),
+	} {
+		r := report(t, table, audit.Options{}, map[string]string{"s": in})
+		if unread := slices.ContainsFunc(r.Risks, func(k audit.Risk) bool { return k.Rule == audit.RiskUnread }); strings.HasPrefix(why, "a long text") != unread {
+			t.Errorf("%s: %+v", why, r.Risks[:min(3, len(r.Risks))])
+		}
 	}
 }

@@ -45,6 +45,7 @@ type finder struct {
 	finds  []find          // of the piece
 	parts  []part          // of the object
 	ended  int             // the finds of objects that have ended
+	room   int             // how many bytes of texts of the piece may be looked at yet, for aliases may stand for many more than it has; below 0 some were not
 	hook   bool            // the object is a hook
 	odd    bool            // the piece may have what kustomize refuses
 	first  int             // where its first scalar stands, or -1
@@ -148,7 +149,7 @@ var bytesOf = func() (set [256]uint8) {
 // look looks at a scalar that kustomize does not reach, under a key that is the nth step of its path.
 func (f *finder) look(s *manifest.Scalar, path []paths.Step, n int, key string) {
 	text := s.Text()
-	if len(text) < 2 {
+	if f.room -= len(text); len(text) < 2 || f.room < 0 {
 		return
 	}
 	var has uint8
@@ -293,10 +294,13 @@ func (f *finder) describe(s *manifest.Scalar, found find) find {
 	found.key = strings.Clone(found.key)
 	f.written = paths.Append(f.written[:0], path)
 	found.path = string(f.written)
+	found.place = s.Place(0)
+	if found.reached {
+		return found // nothing else is asked of it
+	}
 	f.written = paths.Append(f.written[:0], path[:len(path)-1])
 	found.parent = string(f.written)
 	found.field = f.fieldOf(s.InObject())
-	found.place = s.Place(0)
 	return found
 }
 
@@ -375,7 +379,7 @@ func (f *finder) judge(found *find, o *manifest.Object, fields []field) bool {
 		case ShapePrefix:
 			found.level, where = likely, ReasonPrefix
 		case "":
-			if where == ReasonVolume || where == ReasonEphemeral && found.key == "image" {
+			if where == ReasonVolume || found.key == "image" && isContainer(parent) && found.text != "auto" {
 				found.level = sure
 			}
 		}
@@ -386,6 +390,17 @@ func (f *finder) judge(found *find, o *manifest.Object, fields []field) bool {
 		found.reason = where
 	}
 	return found.level > none
+}
+
+// isContainer reports whether a path leads to what holds a container, by its last key: a list of containers under another name, a step, a script.
+func isContainer(path string) bool {
+	_, key := cutLast(path)
+	key = strings.TrimSuffix(key, "[]")
+	switch key {
+	case "steps", "step", "stepTemplate", "script", "sidecars", "sidecar":
+		return true
+	}
+	return strings.HasSuffix(key, "ontainer") || strings.HasSuffix(key, "ontainers")
 }
 
 func cutLast(path string) (parent, key string) {

@@ -114,7 +114,7 @@ func isPort(tag string) bool {
 var noImage = map[string]bool{
 	"pull": true, "tag": true, "tags": true, "version": true, "registry": true, "registries": true, "type": true, "format": true, "features": true, "id": true, "digest": true, "sha": true,
 	"hash": true, "size": true, "gc": true, "policy": true, "secret": true, "secrets": true, "stream": true, "streams": true, "minimum": true, "maximum": true, "prefix": true, "path": true, "family": true, "os": true, "project": true,
-	"repository": true, "repo": true, "catalog": true, "config": true, "configs": true, "scan": true, "cache": true,
+	"catalog": true, "config": true, "configs": true, "scan": true, "cache": true,
 }
 
 // isHint reports whether a key, or the name of a variable or a flag, says that its value is an image.

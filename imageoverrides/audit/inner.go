@@ -19,7 +19,7 @@ const maxDeep = 2
 // inner looks for images in a text of several words: in manifests and other YAML and JSON by their paths, and in other texts word by
 // word.
 func (f *finder) inner(s *manifest.Scalar, key, text string, hint bool) {
-	if strings.HasPrefix(key, "_example") || strings.HasSuffix(key, ".example") { // which are for people to read
+	if strings.HasPrefix(key, "_example") || strings.HasSuffix(key, ".example") || key == "alm-examples" { // which are for people to read
 		return
 	}
 	var found []find
@@ -78,6 +78,7 @@ func (f *finder) manifests(text string) (found []find, ok bool) {
 		f.inside.reader = manifest.Reader{Rules: reach.Images, All: true, Skip: reach.Definition, Visitor: &f.inside.finder}
 	}
 	in, r := &f.inside.finder, &f.inside.reader
+	in.room = roomFor(len(text))
 	f.inside.pieces.Reset(strings.NewReader(text), len(text), nil)
 	for {
 		p, err := f.inside.pieces.Next()
@@ -103,6 +104,9 @@ func (f *finder) manifests(text string) (found []find, ok bool) {
 		ok = true
 	}
 }
+
+// roomFor returns how many bytes of texts are looked at in a piece of so many bytes.
+func roomFor(size int) int { return 4*size + 64<<10 }
 
 func isPlainImage(text string) bool {
 	_, ok := formOf(text)
@@ -131,6 +135,7 @@ func lineWords(line string, start int, hint bool) []find {
 		return nil
 	}
 	var found []find
+	blanks := strings.Contains(strings.TrimSpace(line), " ")
 	key := "" // the word before a colon or an equals sign
 	for i := 0; i < len(line); {
 		for i < len(line) && (!refer[line[i]] || line[i] == ':' || line[i] == '@') {
@@ -154,7 +159,7 @@ func lineWords(line string, start int, hint bool) []find {
 		}
 		if form, ok := formOf(word); ok {
 			level := form.level(says)
-			if level == sure && !says && strings.ContainsAny(strings.TrimSpace(line), " ") && key == "" {
+			if level == sure && !says && blanks && key == "" {
 				level = likely // in what a person may have written
 			}
 			if level > none && (form.depth > 1 || form.image.Tag() != "" || form.image.Digest() != "" || form.domain) {

@@ -43,13 +43,13 @@ type judge struct {
 }
 
 // maxSteps is how many values of a document are looked at, those behind aliases each time.
-const maxSteps = 1 << 20
+const maxSteps = 1 << 22
 
 // refusals judges the documents of a text.
 func refusals(text *document.Text, first bool) []refusal {
 	j := judge{text: text, first: first}
 	if text.JSON {
-		j.told = make(map[RiskRule]bool)
+		j.told, j.object = make(map[RiskRule]bool), j.name(text.Roots[0])
 		j.find(RiskSyntax, text.Roots[0], "JSON that is no YAML 1.1, as which kustomize reads it; write characters as they are, or as \\u escapes of those that YAML knows")
 	}
 	for _, root := range text.Roots {
@@ -95,9 +95,10 @@ func isMerge(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag
 
 // field returns the value of a key of a map, nil where it has none.
 func (j *judge) field(n *yaml.Node, key string) *yaml.Node {
-	if n == nil || n.Kind != yaml.MappingNode {
+	if n == nil || n.Kind != yaml.MappingNode || j.steps > maxSteps {
 		return nil
 	}
+	j.steps += len(n.Content) / 2
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if k := resolve(n.Content[i]); k.Kind == yaml.ScalarNode && k.Value == key {
 			return resolve(n.Content[i+1])
@@ -160,7 +161,7 @@ func (j *judge) document(n *yaml.Node) {
 		return
 	}
 	metadata := j.field(n, "metadata")
-	j.object = manifest.Object{APIVersion: j.scalar(n, "apiVersion"), Kind: kind, Namespace: j.scalar(metadata, "namespace"), Name: j.scalar(metadata, "name")}
+	j.object = j.name(n)
 	switch {
 	case kind == "" && j.object.APIVersion == "" && (metadata == nil || metadata.Kind != yaml.MappingNode || len(metadata.Content) == 0):
 		j.find(RiskNoObject, n, "no object of Kubernetes: it has no apiVersion, no kind and no metadata")
@@ -190,6 +191,12 @@ func (j *judge) document(n *yaml.Node) {
 	for _, way := range ways {
 		j.way(n, way)
 	}
+}
+
+// name is what an object is called.
+func (j *judge) name(n *yaml.Node) manifest.Object {
+	metadata := j.field(n, "metadata")
+	return manifest.Object{APIVersion: j.scalar(n, "apiVersion"), Kind: j.scalar(n, "kind"), Namespace: j.scalar(metadata, "namespace"), Name: j.scalar(metadata, "name")}
 }
 
 // what says what kind of value a node is.
@@ -377,37 +384,51 @@ func isOddPath(path []paths.Step) bool {
 	if path[0].Key == "items" && (last == 0 || path[1].Item < 0) {
 		return true
 	}
+	before := ""                        // the key before
+	containers, volumes := false, false // keys before
 	for i, step := range path {
+		if step.Item >= 0 {
+			continue
+		}
+		switch len(step.Key) {
+		case 4, 5, 7, 8, 9, 10, 11, 14: // those below
+		default:
+			before = step.Key
+			continue
+		}
+		rest := path[i+1:]
 		switch step.Key {
-		case "containers", "initContainers", "spec", "template", "volumes":
-			// It, or its item, is the scalar.
-			if rest := path[i+1:]; allItems(rest) || len(rest) > 1 && allItems(rest[:2]) {
+		case "containers", "initContainers":
+			containers = true
+			if allItems(rest) || len(rest) > 1 && allItems(rest[:2]) { // it, or its item, is the scalar, or its item is a list
+				return true
+			}
+		case "volumes":
+			volumes = true
+			if allItems(rest) {
+				return true
+			}
+		case "spec", "template":
+			if allItems(rest) {
 				return true
 			}
 		case "annotations":
-			if i < last && allItems(path[i+1:]) {
+			if i < last && allItems(rest) {
 				return true
 			}
-		case "image", "reference":
-			if i == last {
-				// In volumes, where it should be a map.
-				for k := i - 1; k >= 0; k-- {
-					if path[k].Item < 0 {
-						if path[k].Key == "volumes" && step.Key == "image" {
-							return true
-						}
-						break
-					}
-				}
-				continue
+		case "image":
+			if i == last && before == "volumes" || i < last && containers {
+				return true
 			}
-			for _, before := range path[:i] {
-				switch before.Key {
-				case "containers", "initContainers", "volumes":
-					return step.Key != "image" || before.Key != "volumes" || path[last].Key != "reference" || last != i+1
-				}
+			if i < last && volumes && (path[last].Key != "reference" || last != i+1) {
+				return true
+			}
+		case "reference":
+			if i < last && (containers || volumes) {
+				return true
 			}
 		}
+		before = step.Key
 	}
 	return false
 }

@@ -103,26 +103,20 @@ type group struct {
 }
 
 // groups are the places that need a hand and are not accepted, by image, the most urgent first.
-func (r *Report) groups(accepted Baseline) (groups []group, known int) {
+func (r *Report) groups(accepted Baseline) (groups []group) {
 	type id struct {
 		status Status
 		advice string
 		image  string
 	}
 	at := make(map[id]int)
-	findings := make(map[string]bool)
 	for i := range r.Places {
 		p := &r.Places[i]
 		if !p.counted() || p.Status == Rewritten || p.Status == Kept {
 			continue
 		}
 		one := Report{Places: []Place{*p}}
-		key := one.Findings()[0].Key
-		if accepted[key] {
-			if !findings[key] {
-				findings[key] = true
-				known++
-			}
+		if accepted[one.Findings()[0].Key] {
 			continue
 		}
 		k := id{p.Status, p.Advice(), cmp.Or(p.Whole, p.Image)}
@@ -138,7 +132,21 @@ func (r *Report) groups(accepted Baseline) (groups []group, known int) {
 	slices.SortStableFunc(groups, func(a, b group) int {
 		return cmp.Or(cmp.Compare(order[a.first.Status], order[b.first.Status]), strings.Compare(cmp.Or(a.first.Whole, a.first.Image), cmp.Or(b.first.Whole, b.first.Image)))
 	})
-	return groups, known
+	return groups
+}
+
+// known returns how many findings of those that a text tells are in a baseline.
+func (r *Report) known(accepted Baseline) int {
+	if len(accepted) == 0 {
+		return 0
+	}
+	seen := make(map[string]bool)
+	for _, f := range r.Findings() {
+		if f.Kind != KindKept && f.Kind != KindOutside && accepted[f.Key] {
+			seen[f.Key] = true
+		}
+	}
+	return len(seen)
 }
 
 // shown writes a text of others on a line: in quotes where it has what does not print, or a blank.
@@ -165,10 +173,10 @@ const maxPaths = 20
 // warnings of a rule, the first 20 are written and the others counted. The error is the writer's.
 func (r *Report) WriteText(dst io.Writer, accepted Baseline) error {
 	w := bufio.NewWriter(dst)
-	groups, known := r.groups(accepted)
+	groups := r.groups(accepted)
 	line := r.Summary.String()
-	if known > 0 {
-		line += fmt.Sprintf("; %d accepted", known)
+	if n := r.known(accepted); n > 0 {
+		line += fmt.Sprintf("; %d accepted", n)
 	}
 	fmt.Fprintln(w, line)
 	for _, g := range groups {
@@ -248,7 +256,7 @@ func nearest(e *Entry) string {
 func (r *Report) WriteMarkdown(dst io.Writer, accepted Baseline) error {
 	w := bufio.NewWriter(dst)
 	fmt.Fprintf(w, "### Images\n\n%s\n", r.Summary)
-	groups, _ := r.groups(accepted)
+	groups := r.groups(accepted)
 	if len(groups) > 0 {
 		fmt.Fprint(w, "\n| | image | places | why | what to do |\n|---|---|---|---|---|\n")
 	}
