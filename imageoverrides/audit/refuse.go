@@ -34,10 +34,10 @@ type judge struct {
 	text   *document.Text
 	object manifest.Object
 	path   []paths.Step
-	first  bool // it may be alone in its stream, where kustomize reads a List in another way
-	base   int  // how many of its steps lead to the object
-	around bool // of a list object, of which kustomize keeps the items only, nothing counts but merge keys
-	steps  int  // values that were looked at
+	first  bool              // it may be alone in its stream, where kustomize reads a List in another way
+	base   int               // how many of its steps lead to the object
+	around map[RiskRule]bool // the rules that count of a list object, of which kustomize keeps the items only; nil for all
+	steps  int               // values that were looked at
 	found  []refusal
 	told   map[RiskRule]bool // of the object: the first of each rule is enough
 }
@@ -63,7 +63,7 @@ func refusals(text *document.Text, first bool) []refusal {
 }
 
 func (j *judge) find(rule RiskRule, n *yaml.Node, format string, args ...any) {
-	if j.told[rule] || j.around && rule != RiskMerge || j.told[RiskTemplate] && (rule == RiskImage || rule == RiskContainers || rule == RiskTemplated) {
+	if j.told[rule] || j.around != nil && !j.around[rule] || j.told[RiskTemplate] && (rule == RiskImage || rule == RiskContainers || rule == RiskTemplated) {
 		return
 	}
 	j.told[rule] = true
@@ -143,13 +143,18 @@ func (j *judge) document(n *yaml.Node) {
 	kind := j.scalar(n, "kind")
 	items := j.field(n, "items")
 	if manifest.IsList(kind) && items != nil && (items.Kind == yaml.SequenceNode || isNull(items) || kind == "List" && j.first) {
-		j.around = true
+		j.around = map[RiskRule]bool{RiskMerge: true, RiskKeyTwice: kind != "List" || !j.first}
+		has := make(map[string]bool)
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			if resolve(n.Content[i+1]) != items {
-				j.at(key(resolve(n.Content[i]).Value), func() { j.keys(n.Content[i+1]) })
+			if k := resolve(n.Content[i]); k.Kind == yaml.ScalarNode {
+				j.at(key(k.Value), func() {
+					if j.key(k, n.Content[i+1], n.Content[i], has); resolve(n.Content[i+1]) != items {
+						j.keys(n.Content[i+1])
+					}
+				})
 			}
 		}
-		j.around = false
+		j.around = nil
 		j.at(key("items"), func() {
 			for i, one := range items.Content {
 				if items.Kind != yaml.SequenceNode {
@@ -257,6 +262,8 @@ func (j *judge) key(k, value, at *yaml.Node, has map[string]bool) {
 		}
 	case has[k.Value]:
 		j.find(RiskKeyTwice, at, "key %s is twice in a map; drop one", quote.Value(k.Value))
+	case tag == "!!null" && j.around != nil: // kustomize itself puts it in once more
+		j.find(RiskKeyTwice, at, "key %s is null; quote it", quote.Value(k.Value))
 	case tag == "!!null", tag != "!!str" && len(j.path) > j.base+1: // an object's own keys become strings
 		j.find(RiskKey, at, "key %s is no string; quote it", quote.Value(k.Value))
 	}
