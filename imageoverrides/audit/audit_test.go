@@ -130,6 +130,16 @@ func TestTold(t *testing.T) {
 			want: "unreached environment redis:6  entry -1 at spec.containers[0].env[0].value\n",
 		},
 		{
+			why:  "parameters by their names",
+			in:   "apiVersion: tekton.dev/v1\nkind: Task\nmetadata: {name: t}\nspec: {params: [{name: GIT_IMAGE, default: 'git/git:1'}, {name: image.tag, value: 'a/b:c'}, {name: image.repository, value: x/y}]}\n",
+			want: "unreached custom-resource git/git:1  entry -1 at spec.params[0].default\nunreached custom-resource x/y  entry -1 at spec.params[2].value\n",
+		},
+		{
+			why:  "what only looks like a registry with a path and a tag, or an image by its key",
+			in:   "kind: Pod\nmetadata: {name: p}\nspec: {containers: [{args: ['--taint=node-role.kubernetes.io/control-plane:NoSchedule', 'nvidia.com/gpu:1', 'localhost:8080/healthz']}]}\nlogoImage: assets/logo.png\nimage: pictures/cat.png\nbackingImage: a/b\n",
+			want: "",
+		},
+		{
 			why:  "a flag and its value in two arguments",
 			in:   "kind: Pod\nmetadata: {name: p}\nspec: {containers: [{args: [--cache-image, redis:6, --level, warn:6]}]}\n",
 			want: "unreached argument redis:6  entry -1 at spec.containers[0].args[1]\n",

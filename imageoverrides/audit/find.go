@@ -54,7 +54,7 @@ type finder struct {
 
 	objects []object // of the piece, that have ended
 
-	variable string          // the parent of the last name of an environment variable that is a hint
+	variable string          // the parent of the last name of a variable or a parameter that is a hint
 	hints    map[string]bool // such parents
 	flag     struct {        // the last argument that is a flag and a hint
 		parent string
@@ -159,7 +159,7 @@ func (f *finder) look(s *manifest.Scalar, path []paths.Step, n int, key string) 
 	list := n < len(path)-1
 	hint := mayHint(key) && f.isHint(key)
 	switch {
-	case key == "name" && n >= 2 && path[n-1].Item >= 0 && path[n-2].Key == "env":
+	case key == "name" && n >= 2 && path[n-1].Item >= 0: // of a variable or a parameter, perhaps
 		if mayHint(text) && isHint(text) {
 			f.variable = f.parentOf(s)
 			if f.hints == nil {
@@ -167,7 +167,9 @@ func (f *finder) look(s *manifest.Scalar, path []paths.Step, n int, key string) 
 			}
 			f.hints[f.variable] = true
 		}
-		return
+		if path[n-2].Key == "env" {
+			return
+		}
 	case list && (key == "args" || key == "command"):
 		if f.argument(s, path[len(path)-1].Item, text, has) {
 			return
@@ -180,7 +182,7 @@ func (f *finder) look(s *manifest.Scalar, path []paths.Step, n int, key string) 
 		p.find = f.describe(s, find{text: text, hint: hint, key: key})
 		f.parts = append(f.parts, p)
 	}
-	if key == "value" && f.variable != "" && f.parentOf(s) == f.variable {
+	if isValue(key) && f.variable != "" && f.parentOf(s) == f.variable {
 		hint = true
 	}
 	switch {
@@ -213,6 +215,9 @@ func (f *finder) isHint(key string) bool {
 	}
 	return hint
 }
+
+// isValue reports whether a key is that of the value of a variable or a parameter.
+func isValue(key string) bool { return key == "value" || key == "default" }
 
 // isLabels reports whether a key of labels is the nth step, or of what selects by them.
 func isLabels(path []paths.Step, n int) bool {
@@ -352,7 +357,7 @@ func (f *finder) sort(o *manifest.Object) {
 
 // judge says what a find is that kustomize does not reach, and whether it is of interest.
 func (f *finder) judge(found *find, o *manifest.Object, fields []field) bool {
-	if found.key == "value" && !found.hint && f.hints[found.parent] { // the variable's name stood behind it
+	if isValue(found.key) && !found.hint && f.hints[found.parent] { // the variable's name stood behind it
 		if form, ok := formOf(found.text); ok {
 			found.hint, found.level = true, form.level(true)
 		}

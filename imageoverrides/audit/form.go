@@ -43,7 +43,7 @@ func formOf(text string) (f form, ok bool) {
 		return f, false
 	}
 	image, err := reference.Parse(text)
-	if err != nil {
+	if err != nil || isFile(text) {
 		return f, false
 	}
 	f.image = image
@@ -58,6 +58,16 @@ func formOf(text string) (f form, ok bool) {
 	tag := image.Tag()
 	f.version = tag == "latest" || strings.Contains(tag, ".") && strings.ContainsAny(tag, "0123456789") || len(tag) > 1 && tag[0] == 'v' && '0' <= tag[1] && tag[1] <= '9'
 	return f, true
+}
+
+// isFile reports whether a text is the name of a file, of a picture or a disk mostly.
+func isFile(text string) bool {
+	i := strings.LastIndexByte(text, '.')
+	switch text[i+1:] {
+	case "png", "svg", "jpg", "jpeg", "gif", "ico", "qcow2", "img", "iso", "raw", "vmdk", "gz", "xz", "zip", "tar", "tgz", "yaml", "yml", "json", "toml", "conf", "txt", "sh", "md":
+		return i > 0
+	}
+	return false
 }
 
 // isRegistry reports whether a host serves images and nothing else.
@@ -95,8 +105,8 @@ func (f *form) level(hint bool) level {
 	switch {
 	case hint && (tagged || f.depth > 1 || f.domain):
 		return sure
-	case f.image.Digest() != "", f.domain && f.image.Tag() != "" && (f.known || f.version || f.depth > 1 || !isPort(f.image.Tag())):
-		return sure
+	case f.image.Digest() != "", f.domain && f.image.Tag() != "" && (f.known || f.version || f.depth > 1):
+		return sure // but for a taint, a resource and a port
 	case f.depth > 1 && f.version:
 		return likely
 	case f.image.Tag() != "", f.domain && (f.known || f.depth > 1), hint:
@@ -105,16 +115,16 @@ func (f *form) level(hint bool) level {
 	return none
 }
 
-// isPort reports whether a tag might be the port of a host.
-func isPort(tag string) bool {
-	return len(tag) > 1 && len(tag) <= 5 && strings.Trim(tag, "0123456789") == ""
-}
-
 // noImage are the words behind image in keys that hold none.
 var noImage = map[string]bool{
 	"pull": true, "tag": true, "tags": true, "version": true, "registry": true, "registries": true, "type": true, "format": true, "features": true, "id": true, "digest": true, "sha": true,
 	"hash": true, "size": true, "gc": true, "policy": true, "secret": true, "secrets": true, "stream": true, "streams": true, "minimum": true, "maximum": true, "prefix": true, "path": true, "family": true, "os": true, "project": true,
 	"catalog": true, "config": true, "configs": true, "scan": true, "cache": true,
+}
+
+// otherImage are the words in front of image in keys that hold disks and pictures.
+var otherImage = map[string]bool{
+	"backing": true, "disk": true, "vm": true, "machine": true, "boot": true, "os": true, "golden": true, "cloud": true, "node": true, "snapshot": true, "background": true, "logo": true, "icon": true, "avatar": true, "cover": true, "splash": true,
 }
 
 // isHint reports whether a key, or the name of a variable or a flag, says that its value is an image.
@@ -135,6 +145,9 @@ func isHint(key string) bool {
 			continue
 		}
 		rest := words[i+1:]
+		if i > 0 && otherImage[words[i-1]] {
+			continue
+		}
 		if len(rest) > 1 && rest[0] == "pull" && rest[1] == "spec" || len(rest) == 0 || !noImage[rest[0]] && !noImage[rest[len(rest)-1]] {
 			return true
 		}
