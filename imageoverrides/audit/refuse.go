@@ -134,7 +134,7 @@ func (j *judge) document(n *yaml.Node) {
 	n = resolve(n)
 	j.told, j.object = make(map[RiskRule]bool), manifest.Object{}
 	switch {
-	case isNull(n), n.Kind == yaml.MappingNode && len(n.Content) == 0:
+	case isNull(n), n.Kind != yaml.ScalarNode && len(n.Content) == 0:
 		return
 	case n.Kind != yaml.MappingNode:
 		j.find(RiskNoObject, n, "no object of Kubernetes but %s", what(n))

@@ -16,4 +16,16 @@
 //   - Where another writer has another table, the two do not replace each other's for ever: this
 //     one waits twice as long each time, and tells it in an Event on the release and in metrics.
 //   - What others may write is a label's value only in the form that it should have.
+//
+// # What no controller sees
+//
+// A table reaches the images that Flux's post-renderer looks for. Those in arguments, variables, ConfigMaps and custom resources stay, and
+// a release that kustomize refuses fails as soon as it has a table. Package audit finds both in the charts, before a cluster
+// does:
+//
+//   - Where a change of the table or of a chart is tested: render each chart, and fail on what the table misses, on entries that meet nothing
+//     and on what Flux will refuse (imageoverrides audit -t values.yaml -baseline accepted.txt rendered/*.yaml).
+//   - Before a cluster loses its way to the internet: the same with -allow for its own registry and -fail outside, and -o images for the list
+//     that the registry has to hold.
+//   - In a cluster that runs: kubectl get deploy,ds,sts,cronjob,cm -A -o yaml | imageoverrides audit -t values.yaml -fail none -
 package overrides
