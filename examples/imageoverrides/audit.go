@@ -92,7 +92,7 @@ func (s streams) audit(args []string) int {
 			return s.fail(err)
 		}
 	}
-	a := audit.New(src.table, audit.Options{Hooks: audit.Hooks(*hooks), Allowed: allow})
+	a := audit.New(src.Table, audit.Options{Hooks: audit.Hooks(*hooks), Allowed: allow})
 	progress := s.progress(flags.NArg())
 	for i, file := range flags.Args() {
 		progress(i)
