@@ -7,7 +7,7 @@ DRAWS ?= 500
 FUZZTIME ?= 1m
 # What make mutants changes: the packages, how many mutants of each, and the seed that draws them.
 PACKAGES ?= ./reference ./internal/quote ./internal/manifest ./internal/manifest/document ./internal/manifest/paths ./internal/node ./internal/refuse \
-	./internal/release ./internal/values ./postrender ./imageoverrides ./imageoverrides/chart \
+	./internal/release ./internal/values ./postrender ./imageoverrides ./imageoverrides/audit ./imageoverrides/chart \
 	./examples/imageoverrides ./examples/operator/overrides
 N ?= 50
 SEED ?= 1
@@ -15,7 +15,7 @@ SEED ?= 1
 # The packages with laws take the number of draws as a flag, which the others do not know.
 LAWS = $(sort $(filter-out $(CHEAP),$(shell go list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "pgregory.net/rapid"}}{{$$p}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "pgregory.net/rapid"}}{{$$p}} {{end}}{{end}}' ./...)))
 CHEAP := $(addprefix github.com/cozystack/image-overrides/,internal/manifest)
-FUZZ := imageoverrides/FuzzParse imageoverrides/FuzzParseSecret imageoverrides/FuzzRewrite \
+FUZZ := imageoverrides/audit/FuzzAudit imageoverrides/FuzzParse imageoverrides/FuzzParseSecret imageoverrides/FuzzRewrite \
 	imageoverrides/FuzzRewriteAsKustomize internal/manifest/FuzzScan postrender/FuzzRewrite \
 	reference/FuzzParse reference/FuzzSplit
 

@@ -38,7 +38,7 @@
 //
 // Nothing here asks a registry or a cluster. Images that kustomize does not
 // reach (in env, args, ConfigMaps, or split into repository and tag) stay as they
-// are, and are not reported. Patterns are not supported: one entry is for one image name.
+// are; package audit finds them. Patterns are not supported: one entry is for one image name.
 //
 // # The house
 //
@@ -48,6 +48,7 @@
 // internal/manifest/document writes; and rewrite.go tells the change and writes the bytes. The other rooms:
 //
 //   - imageoverrides: the table, from its text (parse.go, scan.go, input.go) over its faults (validate.go, lint.go, errors.go) to what it does
+//   - imageoverrides/audit: what a table does to the images of a platform, and what it leaves
 //   - imageoverrides/chart: the rules and the merge as a Helm library chart, and a check of charts
 //   - postrender: the table in the post-renderers of HelmReleases
 //   - reference: image references
