@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -136,7 +137,7 @@ func TestTold(t *testing.T) {
 		},
 		{
 			why:  "what only looks like a registry with a path and a tag, or an image by its key",
-			in:   "kind: Pod\nmetadata: {name: p}\nspec: {containers: [{args: ['--taint=node-role.kubernetes.io/control-plane:NoSchedule', 'nvidia.com/gpu:1', 'localhost:8080/healthz']}]}\nlogoImage: assets/logo.png\nimage: pictures/cat.png\nbackingImage: a/b\n",
+			in:   "kind: Pod\nmetadata: {name: p}\nspec: {containers: [{args: ['--taint=node-role.kubernetes.io/control-plane:NoSchedule', 'nvidia.com/gpu:1', 'localhost:8080/healthz']}]}\nspec2: {forProvider: {image: debian-cloud/debian-11}}\nlogoImage: assets/logo.png\nimage: pictures/cat.png\nbackingImage: a/b\n",
 			want: "",
 		},
 		{
@@ -295,4 +296,44 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%s: %+v", why, r.Risks[:min(3, len(r.Risks))])
 		}
 	}
+}
+
+// TestMemory: what is kept follows the images and not the stream, but for the names of objects.
+func TestMemory(t *testing.T) {
+	const n = 100_000
+	i := 0
+	src := generator(func() string {
+		if i++; i > n {
+			return ""
+		}
+		return fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings-%d}\ndata:\n  text: %q\n", i, strings.Repeat("some words: of a text/of no image ", 10))
+	})
+	heap := func() int {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	before := heap()
+	a := audit.New(imageoverrides.Table{}, audit.Options{})
+	if err := a.Add("s", src); err != nil {
+		t.Fatal(err)
+	}
+	if kept := heap() - before; kept > 60*n {
+		t.Errorf("%d bytes are kept of %d objects", kept, n)
+	}
+	if r := a.Report(); r.Summary.Documents != n || len(r.Places) != 0 {
+		t.Errorf("%+v", r.Summary)
+	}
+}
+
+// A generator is a reader of what a function gives, until that is empty.
+type generator func() string
+
+func (g generator) Read(p []byte) (int, error) {
+	text := g()
+	if text == "" {
+		return 0, io.EOF
+	}
+	return copy(p, text), nil // shorter than what the audit reads at a time
 }

@@ -478,8 +478,8 @@ func (f *finder) whole(by [digest + 1]*part, fields []field) (made find, ok bool
 		level = sure
 	case main.role == imageName && by[repository] != nil && tagged, main.role == imageName && by[registry] != nil && tagged && main.key != "name":
 		level = sure
-	case main.role == repository && (by[digest] != nil || tagged && by[tag].key != "version"):
-		level = sure
+	case main.role == repository && main.key != "repo" && (by[digest] != nil || tagged && by[tag].key != "version"):
+		level = sure // a repo may be one of Git
 	case main.key == "image" && tagged && strings.Contains(main.text, "/"):
 		level = sure
 	case tagged && main.key != "name":

@@ -57,11 +57,21 @@ func isStructured(text string) bool {
 	if !strings.Contains(text, "mage") && !strings.Contains(text, "MAGE") && !strings.Contains(text, "epo") {
 		return false
 	}
-	start := strings.TrimLeft(text, " \t\r\n")
-	if start == "" {
-		return false
+	for text != "" {
+		line, rest, _ := strings.Cut(text, "\n")
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || line[0] == '#' || strings.HasPrefix(line, "---"):
+			text = rest
+			continue
+		case line[0] == '{' && !strings.HasPrefix(line, "{{"), line[0] == '[', strings.HasPrefix(line, "- "):
+			return true
+		}
+		// A key without blanks; what people write to each other seldom begins so.
+		key, value, found := strings.Cut(line, ":")
+		return found && !strings.ContainsAny(key, " \t{}<>()") && (value == "" || value[0] == ' ')
 	}
-	return start[0] == '{' || start[0] == '[' || strings.Contains(text, ": ") || strings.Contains(text, ":\n") || strings.Contains(text, "- ")
+	return false
 }
 
 // What reads the texts inside of texts, and keeps its room.
