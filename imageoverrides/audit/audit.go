@@ -15,13 +15,16 @@
 //   - What [imageoverrides.Rewrite] changes is rewritten, with the same outcome at the same place, and nothing else is. Other images that
 //     Flux's post-renderer reaches are kept, or missed where an entry was meant for them.
 //   - An image that it does not reach is told where its place says that it is one: a field of the catalogue of custom resources
-//     (fields.tsv, and [Options].Fields), a key, a variable or a flag with image in its name, a repository next to a tag. So is, anywhere,
-//     a registry with a path and a tag, and whatever has a digest.
-//   - Another text that reads like an image is suspected: one with a registry that serves nothing else, with a path and a version, or with
-//     the name of an image that a container of the same manifests or an entry of the table has.
+//     (fields.tsv, and [Options].Fields), a key, a variable, a parameter or a flag with image in its name, a container under another name, a
+//     repository next to a tag. So is, anywhere, what has a digest, and a domain with a path and a tag, but for what may be a
+//     taint, a resource or a port.
+//   - Another text is suspected where it has a path and a tag that reads like a version, or the name of an image that a container of all that
+//     was added has, or an entry of the table.
 //   - Texts of several words are looked into: as manifests where they are YAML or JSON, two deep, and else word by word, comments left out.
-//   - Left out are: what a cluster has observed (status), labels and selectors, what kubectl applied last, patterns of policies, the examples in Knative's ConfigMaps,
-//     the schemas of CustomResourceDefinitions, disks of machines, and the images of kustomize's own post-renderers in HelmReleases.
+//   - Left out are: what a cluster has observed (status, events, reports), labels and selectors, what kubectl applied last, patterns of policies,
+//     examples (data that begins with _example or ends with .example, alm-examples), the schemas of CustomResourceDefinitions, disks of
+//     machines, pictures, and the images of kustomize's post-renderers in HelmReleases. What such a HelmRelease has in its values is told
+//     apart, with [ReasonValues], and counts for no entry.
 //   - A source is a release: an object that it has twice is a risk, and one that two sources have is none.
 //
 // # Non-goals

@@ -300,7 +300,7 @@ func TestHostile(t *testing.T) {
 
 // TestMemory: what is kept follows the images and not the stream, but for the names of objects.
 func TestMemory(t *testing.T) {
-	const n = 100_000
+	const n = 20_000
 	i := 0
 	src := generator(func() string {
 		if i++; i > n {
