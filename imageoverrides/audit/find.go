@@ -39,7 +39,9 @@ type part struct {
 // A finder finds the images of objects. It is told their scalars.
 type finder struct {
 	fields catalogue
-	deep   int // in how many texts it is
+	kind   [2]string // of the last object with finds, with its version
+	ofKind []field   // and the fields of that kind
+	deep   int       // in how many texts it is
 	inside *inside
 
 	finds  []find          // of the piece
@@ -343,7 +345,11 @@ func (f *finder) End(name *manifest.Name) {
 
 // sort keeps the finds of the object that are images, or may be.
 func (f *finder) sort(o *manifest.Object) {
-	fields := f.fields.of(o.APIVersion, o.Kind)
+	kind := [2]string{o.APIVersion, o.Kind}
+	if f.ofKind == nil || kind != f.kind {
+		f.kind, f.ofKind = kind, f.fields.of(o.APIVersion, o.Kind)
+	}
+	fields := f.ofKind
 	f.together(fields)
 	kept := f.finds[:f.ended]
 	for _, found := range f.finds[f.ended:] {

@@ -101,6 +101,9 @@ func (w *writer) spell(name string) string {
 	}
 	spelled := name
 	if image, err := reference.Parse(name); err == nil {
+		if host := image.Host(); host != "" && !strings.HasSuffix(host, "docker.io") {
+			return name // as most are, and only Docker Hub has other spellings
+		}
 		spelled = image.Canonical().Name()
 	}
 	w.canonical[name] = spelled
