@@ -12,7 +12,7 @@ import (
 
 // maxCompared is how many bytes of names are compared for entries that met nothing. It bounds the time that a report takes: what is
 // not compared any more has no near name but one that is the same at its end.
-const maxCompared = 1 << 21
+const maxCompared = 1 << 19
 
 // near finds for each entry that met nothing the nearest name that the manifests have: one that takes few slips of the pen to
 // become the entry's, all in its last component or all in front of it, or else one that is the same behind the registry or in its last component.
