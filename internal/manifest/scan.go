@@ -184,7 +184,9 @@ func (s *scanner) lines() bool {
 		more := s.more
 		s.more = false
 		if s.text[at] == '#' {
-			s.flush()
+			if s.pend {
+				s.flush()
+			}
 			if s.pos = at; !s.lineEnd() {
 				return false
 			}
@@ -204,14 +206,18 @@ func (s *scanner) lines() bool {
 		if more && inner {
 			ok = s.goesOn(at)
 		} else {
-			s.flush()
+			if s.pend {
+				s.flush()
+			}
 			ok = s.line(column, at)
 		}
 		if !ok && !s.blockItemAgain(start) {
 			return false
 		}
 	}
-	s.flush()
+	if s.pend {
+		s.flush()
+	}
 	document := len(s.levels) > 0
 	for len(s.levels) > 0 {
 		s.pop()
