@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,12 +24,16 @@ func TestAuditReadme(t *testing.T) {
 	if status := run(append([]string{"audit", "-t", "examples/testdata/overrides.yaml"}, files...), nil, &stdout, &stderr); status != 1 {
 		t.Errorf("status %d, %s", status, stderr.String())
 	}
-	want := `14 images in 10 documents: 13 rewritten, 4 kept, 1 missed, 6 unreached, 0 suspected; 0 entries without effect; 1 error, 2 warnings
-missed: docker.io/library/busybox:1.36, for entry 4 (busybox): add an entry for this spelling
-  examples/testdata/manifests/cronjob.yaml:20:25: CronJob cozy-backup/nightly-backup spec.jobTemplate.spec.template.spec.containers[1].image (spelling)
-unreached: busybox:1.36, for entry 4 (busybox): set it in the chart's values, or patch it
-  examples/testdata/manifests/configmap.yaml:14:16: ConfigMap cozy-build/build-templates data["pod.yaml"] (text)
-`
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(readme), "manifests/* | head -5\n\n")
+	section, _, found := strings.Cut(section, "\n\n")
+	if !found {
+		t.Fatal("the README has no audit")
+	}
+	want := strings.ReplaceAll("\n"+section, "\n    ", "\n")[1:] + "\n"
 	if lines := strings.SplitAfter(stdout.String(), "\n"); len(lines) < 5 || strings.Join(lines[:5], "") != want {
 		t.Errorf("want (-), got (+)\n%s", cmp.Diff(want, stdout.String()))
 	}
