@@ -82,7 +82,7 @@ func edited(text []byte, before Found, t Table) ([]byte, error) {
 	if t.Len() < len(old) {
 		return nil, fmt.Errorf("%s would go; take it out by hand", at(before.Path, t.Len()))
 	}
-	changed, err := list.Bytes()
+	changed, err := entries.Bytes(parsed, list)
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", before.Path, err)
 	}

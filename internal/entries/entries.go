@@ -28,8 +28,10 @@ type Field struct{ Name, Value string }
 type List struct {
 	text  *document.Text
 	key   *yaml.Node // that it stands under, nil for the document itself
-	list  *yaml.Node
-	flow  bool // what is around it is in flow style
+	list  *yaml.Node // nil where it is to be written
+	flow  bool       // what is around it is in flow style
+	in    *yaml.Node // of one to be written: the map
+	name  string     // and its key
 	edits []edit
 	gone  map[int]bool
 	more  [][]Field
@@ -43,6 +45,24 @@ type edit struct {
 // In returns the list that stands under a key of a map, which may be written as null too.
 func In(text *document.Text, around *yaml.Node, key, list *yaml.Node) *List {
 	return &List{text: text, key: key, list: list, flow: around != nil && around.Style&yaml.FlowStyle != 0, gone: make(map[int]bool)}
+}
+
+// Under returns the list under a key of a map, which is written behind its other fields where it is not there.
+func Under(text *document.Text, around *yaml.Node, name string) *List {
+	if key, value := field(around, name); key != nil {
+		return In(text, around, key, value)
+	}
+	l := In(text, around, nil, nil)
+	l.in, l.name = around, name
+	return l
+}
+
+// Nodes returns the entries that the list has.
+func (l *List) Nodes() []*yaml.Node {
+	if l.list == nil || l.list.Kind != yaml.SequenceNode {
+		return nil
+	}
+	return l.list.Content
 }
 
 // Drop takes an entry out.
@@ -90,40 +110,78 @@ func (l *List) Set(i int, f Field, before ...string) error {
 		return nil
 	}
 	line := node.LineStart(l.text, key)
-	before0 := bytes.TrimPrefix(l.text.Bytes[line:at], []byte("\uFEFF"))
-	if strings.Trim(string(before0), " -") != "" {
+	margin := bytes.TrimPrefix(l.text.Bytes[line:at], []byte("\uFEFF"))
+	if strings.Trim(string(margin), " -") != "" {
 		return ErrPlace
 	}
-	l.edits = append(l.edits, l.lines(l.lineEnd(end), len(before0), f.Name+": "+document.Plain(f.Value)+"\n"))
+	l.edits = append(l.edits, l.lines(l.lineEnd(end), len(margin), f.Name+": "+document.Plain(f.Value)+"\n"))
 	return nil
 }
 
-// Bytes returns the text with all edits made.
-func (l *List) Bytes() ([]byte, error) {
-	items := len(l.list.Content)
-	for i := range l.gone {
-		if i < 0 || i >= items {
-			return nil, ErrPlace
+// Bytes returns the text with the edits of all its lists made.
+func Bytes(text *document.Text, lists ...*List) ([]byte, error) {
+	var all []edit
+	for _, l := range lists {
+		edits, err := l.all()
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, edits...)
 	}
-	edits := l.edits
-	var more []edit
-	var err error
-	switch {
-	case anchored(l.list) && len(l.gone)+len(l.more) > 0:
-		return nil, ErrPlace
+	return splice(text.Bytes, all)
+}
+
+// all returns the edits of a list.
+func (l *List) all() (edits []edit, err error) {
+	switch items := len(l.Nodes()); {
 	case len(l.gone)+len(l.more) == 0:
+		return l.edits, nil
+	case l.list == nil:
+		return l.write()
+	case anchored(l.list):
+		return nil, ErrPlace
 	case items == 0:
-		more, err = l.fill()
+		edits, err = l.fill()
 	case l.list.Style&yaml.FlowStyle != 0:
-		more, err = l.flowItems()
+		edits, err = l.flowItems()
 	default:
-		more, err = l.blockItems()
+		edits, err = l.blockItems()
 	}
-	if err != nil {
-		return nil, err
+	return append(slices.Clone(l.edits), edits...), err
+}
+
+// write writes the list with its key.
+func (l *List) write() ([]edit, error) {
+	last := len(l.in.Content) - 1
+	if last < 0 || anchored(l.in) {
+		return nil, ErrPlace
 	}
-	return splice(l.text.Bytes, append(slices.Clone(edits), more...))
+	end, ok := l.end(l.in.Content[last])
+	at, placed := l.text.Offset(l.in.Content[last-1])
+	if !ok || !placed {
+		return nil, ErrPlace
+	}
+	var b strings.Builder
+	if l.flow {
+		var parts []string
+		for _, fields := range l.more {
+			parts = append(parts, flowText(fields, l.isQuoted(at)))
+		}
+		name := l.name
+		if l.isQuoted(at) {
+			name = document.Quote(name)
+		}
+		return []edit{{end, end, ", " + name + ": [" + strings.Join(parts, ", ") + "]"}}, nil
+	}
+	indent, ok := l.indent(l.in.Content[last-1])
+	if !ok {
+		return nil, ErrPlace
+	}
+	b.WriteString(l.name + ":\n")
+	for _, fields := range l.more {
+		b.WriteString(blockText(fields, "- "))
+	}
+	return []edit{l.lines(l.lineEnd(end), indent, b.String())}, nil
 }
 
 // splice makes edits, which must not overlap. Those in one place are made in their order.
@@ -278,6 +336,9 @@ func (l *List) flowItems() ([]edit, error) {
 
 // field returns the last key of that name in a map, and its value.
 func field(n *yaml.Node, name string) (key, value *yaml.Node) {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil, nil
+	}
 	for i := len(n.Content) - 2; i >= 0; i -= 2 {
 		if n.Content[i].Value == name {
 			return n.Content[i], n.Content[i+1]
