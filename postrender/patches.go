@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package postrender
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	"github.com/fluxcd/pkg/apis/kustomize"
+
+	"github.com/cozystack/image-overrides/imageoverrides"
+	"github.com/cozystack/image-overrides/internal/quote"
+	"github.com/cozystack/image-overrides/reference"
+)
+
+// A Place is an image in an object where a table of images does not reach: in an argument, a custom resource, a ConfigMap. It is one text, or
+// one image in several fields.
+type Place struct {
+	Object imageoverrides.Object
+	Parts  []Part
+}
+
+// A Part is a string of an object, with an image or a part of one in it.
+type Part struct {
+	Role    Role
+	Pointer string // the way to the value from the object, by RFC 6901; see Pointer
+	Text    string // the value, whole
+
+	// Start and End are where the image stands in Text, in bytes from 0, as in --image=nginx:1. Both are 0 for all of the text.
+	Start, End int
+
+	// JSON is the value as JSON has it where it is no string, as the tag 1.2 is a number without quotes. It becomes a string. It must be what
+	// kustomize makes of the value: numbers as Go's encoding/json writes them.
+	JSON json.RawMessage
+}
+
+// A Role says what a part is of an image.
+type Role string
+
+// The roles of parts. An image of several is [registry/]repository[:tag][@digest].
+const (
+	Whole      Role = ""
+	Registry   Role = "registry"
+	Repository Role = "repository"
+	Tag        Role = "tag"
+	Digest     Role = "digest"
+)
+
+var roles = []Role{Whole, Registry, Repository, Tag, Digest}
+
+// Unpatched is a place that a table has an entry for, and that cannot be patched.
+type Unpatched struct {
+	Place  int    // the index of the place
+	Reason string // why, and what to do
+}
+
+// Pointer writes a way from an object to one of its values by RFC 6901: keys as strings, items of lists as ints from 0. No step is the object
+// itself. It panics on steps of other types.
+func Pointer(steps ...any) string {
+	var b strings.Builder
+	for _, step := range steps {
+		b.WriteByte('/')
+		switch s := step.(type) {
+		case string:
+			b.WriteString(strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1"))
+		case int:
+			b.WriteString(strconv.Itoa(s))
+		default:
+			panic(fmt.Sprintf("a step of type %T", step))
+		}
+	}
+	return b.String()
+}
+
+// Patches returns a post-renderer that gives the images of places the names that the table says, as [imageoverrides.Table.Apply] does: one JSON 6902 patch for each object, in the
+// order in which the objects come first. It is for the release's own post-renderers; [Merge] leaves it where it is. Where there is nothing to
+// patch it is the zero PostRenderer, which nobody should write.
+//
+// Each patch begins with a test of every value that it replaces. A chart that has another value there, or none, so makes Flux refuse the release, with
+// a message that has the pointer, and does not run an image that nobody looked at. Where the object is gone kustomize passes over its patch. The
+// target is the object and no other: group, version, kind, name and namespace are regular expressions to kustomize, and escaped. An image inside of a text changes its own bytes, and several in
+// one text are one change.
+//
+// Places that the table leaves as they are give no patch. unpatched has those that it does not, and that cannot be patched: an object without a name, parts
+// that cannot say what the table does (a tag where there is no field for it), a part that is not in its text, or two places that
+// disagree about one value. An unknown table leaves all places as they are. places is not changed.
+func Patches(t imageoverrides.Table, places []Place) (r helmv2.PostRenderer, unpatched []Unpatched) {
+	objects := make(map[imageoverrides.Object]*objectPatch)
+	var order []*objectPatch
+	for i, p := range places {
+		changes, reason := p.changes(t)
+		if reason == "" && len(changes) > 0 {
+			o := objects[p.Object]
+			if o == nil {
+				o = &objectPatch{object: p.Object, values: make(map[string]*patchedValue)}
+				objects[p.Object] = o
+				order = append(order, o)
+			}
+			reason = o.add(changes)
+		}
+		if reason != "" {
+			unpatched = append(unpatched, Unpatched{i, reason})
+		}
+	}
+	var patches []kustomize.Patch
+	for _, o := range order {
+		if len(o.order) > 0 {
+			patches = append(patches, o.patch())
+		}
+	}
+	if patches != nil {
+		r.Kustomize = &helmv2.Kustomize{Patches: patches}
+	}
+	return r, unpatched
+}
+
+// A partChange is a part, and the text for it.
+type partChange struct {
+	Part
+	new string
+}
+
+// changes returns what a table changes in a place, or why it cannot be changed.
+func (p *Place) changes(t imageoverrides.Table) ([]partChange, string) {
+	parts := make(map[Role]*Part)
+	for i := range p.Parts {
+		part := p.Parts[i]
+		if part.Start == 0 && part.End == 0 {
+			part.End = len(part.Text)
+		}
+		if part.Start < 0 || part.End > len(part.Text) || part.Start > part.End || parts[part.Role] != nil || !strings.HasPrefix(part.Pointer, "/") ||
+			!slices.Contains(roles, part.Role) || part.JSON != nil && !json.Valid(part.JSON) || !utf8.ValidString(part.Text+part.Pointer) {
+			return nil, fmt.Sprintf("part %d (%s) is not one of the image", i, quote.Plain(part.Pointer))
+		}
+		parts[part.Role] = &part
+	}
+	text := func(r Role) string {
+		if part := parts[r]; part != nil {
+			return part.Text[part.Start:part.End]
+		}
+		return ""
+	}
+	whole := text(Whole)
+	switch {
+	case len(parts) == 0 || parts[Whole] != nil && len(parts) > 1 || parts[Whole] == nil && parts[Repository] == nil:
+		return nil, "the parts are no image: one that is whole, or a repository and what belongs to it"
+	case parts[Whole] == nil:
+		whole = text(Repository)
+		if registry := text(Registry); registry != "" {
+			whole = registry + "/" + whole
+		}
+		if tag := text(Tag); tag != "" {
+			whole += ":" + tag
+		}
+		if digest := text(Digest); digest != "" {
+			whole += "@" + digest
+		}
+	}
+	outcome, _ := t.Apply(whole)
+	if outcome == whole {
+		return nil, ""
+	}
+	if p.Object.Name == "" || p.Object.Kind == "" {
+		return nil, "the object has no name or no kind, so that no patch can be for it"
+	}
+	want := map[Role]string{Whole: outcome}
+	if parts[Whole] == nil {
+		var reason string
+		if want, reason = divide(outcome, parts); reason != "" {
+			return nil, reason
+		}
+	}
+	var changes []partChange
+	for _, r := range roles {
+		if part := parts[r]; part != nil && text(r) != want[r] {
+			changes = append(changes, partChange{*part, want[r]})
+		}
+	}
+	return changes, ""
+}
+
+// divide writes an image into the parts that there are.
+func divide(image string, parts map[Role]*Part) (want map[Role]string, reason string) {
+	name, tag, digest := reference.Split(image)
+	want = map[Role]string{Repository: name, Tag: tag, Digest: digest}
+	if parts[Registry] != nil {
+		parsed, err := reference.Parse(name)
+		if err != nil {
+			return nil, fmt.Sprintf("%s is no image name, so that it cannot be cut into registry and repository", quote.Plain(name))
+		}
+		canonical := parsed.Canonical()
+		want[Registry], want[Repository] = canonical.Host(), canonical.Path()
+	}
+	switch {
+	case digest != "" && parts[Digest] == nil && parts[Tag] == nil:
+		return nil, fmt.Sprintf("the table says the digest %s, and there is no field for it; add one to the chart's values, or leave the digest out of the entry", quote.Plain(digest))
+	case digest != "" && parts[Digest] == nil && tag == "":
+		return nil, fmt.Sprintf("the table says the digest %s and no tag, and there is a field for a tag only; add the tag to the entry", quote.Plain(digest))
+	case digest != "" && parts[Digest] == nil:
+		want[Tag] = tag + "@" + digest // it stands behind the tag in any case
+	case tag == "" && parts[Tag] != nil: // the digest counts
+		want[Tag] = parts[Tag].Text[parts[Tag].Start:parts[Tag].End]
+	case tag != "" && parts[Tag] == nil:
+		return nil, fmt.Sprintf("the table says the tag %s, and there is no field for it; leave the tag out of the entry", quote.Plain(tag))
+	}
+	return want, ""
+}
+
+// An objectPatch is what is to be patched in an object.
+type objectPatch struct {
+	object imageoverrides.Object
+	order  []*patchedValue
+	values map[string]*patchedValue // by pointer
+}
+
+// A patchedValue is a text, and what changes in it, in order and without overlaps.
+type patchedValue struct {
+	Part
+	changes []partChange
+}
+
+// find returns where a change belongs, and whether it is there already; ok is false where another is in its way.
+func (v *patchedValue) find(c partChange) (at int, there, ok bool) {
+	at, _ = slices.BinarySearchFunc(v.changes, c, func(a, b partChange) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
+	if at < len(v.changes) {
+		if next := v.changes[at]; next.Start == c.Start && next.End == c.End {
+			return at, true, next.new == c.new
+		} else if next.Start < c.End {
+			return at, false, false
+		}
+	}
+	return at, false, at == 0 || v.changes[at-1].End <= c.Start
+}
+
+// add adds the changes of a place, all or none.
+func (o *objectPatch) add(changes []partChange) (reason string) {
+	for _, c := range changes {
+		v := o.values[c.Pointer]
+		if v == nil {
+			continue
+		}
+		if v.Text != c.Text || !bytes.Equal(v.JSON, c.JSON) {
+			return fmt.Sprintf("another place has another text at %s", quote.Plain(c.Pointer))
+		}
+		if _, _, ok := v.find(c); !ok {
+			return fmt.Sprintf("another place changes a part of this image at %s", quote.Plain(c.Pointer))
+		}
+	}
+	for _, c := range changes {
+		v := o.values[c.Pointer]
+		if v == nil {
+			v = &patchedValue{Part: c.Part}
+			o.values[c.Pointer] = v
+			o.order = append(o.order, v)
+		}
+		if at, there, _ := v.find(c); !there {
+			v.changes = slices.Insert(v.changes, at, c)
+		}
+	}
+	return ""
+}
+
+// replaced returns the text with its changes made.
+func (v *patchedValue) replaced() string {
+	var b strings.Builder
+	at := 0
+	for _, c := range v.changes {
+		b.WriteString(v.Text[at:c.Start] + c.new)
+		at = c.End
+	}
+	return b.String() + v.Text[at:]
+}
+
+// patch writes the patch of an object: the tests first, a line for each operation.
+func (o *objectPatch) patch() kustomize.Patch {
+	type operation struct {
+		Op    string          `json:"op"`
+		Path  string          `json:"path"`
+		Value json.RawMessage `json:"value"`
+	}
+	var lines []string
+	write := func(op, path string, value json.RawMessage) {
+		line, err := json.Marshal(operation{op, path, value})
+		if err != nil {
+			panic(err) // what is not JSON was refused
+		}
+		lines = append(lines, string(line))
+	}
+	for _, v := range o.order {
+		old := v.JSON
+		if old == nil {
+			old = stringJSON(v.Text)
+		}
+		write("test", v.Pointer, old)
+	}
+	for _, v := range o.order {
+		write("replace", v.Pointer, stringJSON(v.replaced()))
+	}
+	return kustomize.Patch{Patch: "[\n  " + strings.Join(lines, ",\n  ") + "\n]\n", Target: target(o.object)}
+}
+
+// stringJSON writes a string as kustomize writes those of objects: a test compares the bytes of both.
+func stringJSON(s string) json.RawMessage {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // there is no such string
+	}
+	return text
+}
+
+// target is the selector of an object and no other. An empty field of a selector is for all; what is empty in the object is told by an expression. kustomize
+// takes objects without a namespace for ones of default, and those that it knows to have none for ones of _non_namespaceable_.
+func target(o imageoverrides.Object) *kustomize.Selector {
+	group, version, found := strings.Cut(o.APIVersion, "/")
+	if !found {
+		group, version = "", o.APIVersion
+	}
+	exactly := func(s string) string {
+		if s == "" {
+			return "^$"
+		}
+		return regexp.QuoteMeta(s)
+	}
+	namespace := exactly(cmp.Or(o.Namespace, "default"))
+	if o.Namespace == "" || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") {
+		namespace += "|_non_namespaceable_"
+	}
+	return &kustomize.Selector{Group: exactly(group), Version: exactly(version), Kind: exactly(o.Kind), Name: exactly(o.Name), Namespace: namespace}
+}
