@@ -104,6 +104,7 @@ func TestPatchesLaw(t *testing.T) {
 		var places []postrender.Place
 		var changes []func()
 		seen := make(map[imageoverrides.Object]bool)
+		var before imageoverrides.Object
 		for range rapid.IntRange(1, 3).Draw(t, "objects") {
 			o := imageoverrides.Object{
 				APIVersion: rapid.SampledFrom([]string{"v1", "x.io/v1", "xxio/v1", "x.io/v1beta1", "rbac.authorization.k8s.io/v1", "apps/v1"}).Draw(t, "apiVersion"),
@@ -111,6 +112,21 @@ func TestPatchesLaw(t *testing.T) {
 				Namespace:  rapid.SampledFrom([]string{"", "", "a", "a.b", "axb"}).Draw(t, "namespace"),
 				Name:       rapid.SampledFrom([]string{"a", "a.b", "axb", "a-b", "aa", "a|b", "(a)", "a+", "^a", "[a]", "A", "\u00e9"}).Draw(t, "name"),
 			}
+			if before != (imageoverrides.Object{}) && rapid.Bool().Draw(t, "neighbour") { // which differs in one field
+				next := before
+				switch rapid.IntRange(0, 3).Draw(t, "field") {
+				case 0:
+					next.APIVersion = o.APIVersion
+				case 1:
+					next.Kind = o.Kind
+				case 2:
+					next.Namespace = o.Namespace
+				default:
+					next.Name = o.Name
+				}
+				o = next
+			}
+			before = o
 			if seen[o] {
 				continue
 			}
