@@ -71,7 +71,7 @@ func (s streams) pin(ctx context.Context, args []string) int {
 		s.say("nothing is written")
 		return statusOf(err)
 	}
-	text, err = edit(text, pinned)
+	text, err = imageoverrides.Replace(text, pinned)
 	if err != nil {
 		return s.fail(fmt.Errorf("%s: %w", named(*file), err))
 	}
