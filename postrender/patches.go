@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -95,6 +96,7 @@ func Pointer(steps ...any) string {
 func Patches(t imageoverrides.Table, places []Place) (r helmv2.PostRenderer, unpatched []Unpatched) {
 	objects := make(map[imageoverrides.Object]*objectPatch)
 	var order []*objectPatch
+	refused := make(map[int]string) // by place
 	for i, p := range places {
 		changes, reason := p.changes(t)
 		if reason == "" && len(changes) > 0 {
@@ -104,16 +106,22 @@ func Patches(t imageoverrides.Table, places []Place) (r helmv2.PostRenderer, unp
 				objects[p.Object] = o
 				order = append(order, o)
 			}
-			reason = o.add(changes)
+			reason = o.add(i, changes)
 		}
 		if reason != "" {
-			unpatched = append(unpatched, Unpatched{i, reason})
+			refused[i] = reason
 		}
+	}
+	for _, o := range order {
+		o.settle(refused)
+	}
+	for _, i := range slices.Sorted(maps.Keys(refused)) {
+		unpatched = append(unpatched, Unpatched{i, refused[i]})
 	}
 	var patches []kustomize.Patch
 	for _, o := range order {
-		if len(o.order) > 0 {
-			patches = append(patches, o.patch())
+		if patch, ok := o.patch(refused); ok {
+			patches = append(patches, patch)
 		}
 	}
 	if patches != nil {
@@ -136,8 +144,8 @@ func (p *Place) changes(t imageoverrides.Table) ([]partChange, string) {
 		if part.Start == 0 && part.End == 0 {
 			part.End = len(part.Text)
 		}
-		if part.Start < 0 || part.End > len(part.Text) || part.Start > part.End || parts[part.Role] != nil || !strings.HasPrefix(part.Pointer, "/") ||
-			!slices.Contains(roles, part.Role) || part.JSON != nil && !json.Valid(part.JSON) || !utf8.ValidString(part.Text+part.Pointer) {
+		if part.Start < 0 || part.End > len(part.Text) || part.Start > part.End || parts[part.Role] != nil ||
+			!strings.HasPrefix(part.Pointer, "/") || !slices.Contains(roles, part.Role) || part.JSON != nil && !json.Valid(part.JSON) {
 			return nil, fmt.Sprintf("part %d (%s) is not one of the image", i, quote.Plain(part.Pointer))
 		}
 		parts[part.Role] = &part
@@ -221,37 +229,29 @@ type objectPatch struct {
 	values map[string]*patchedValue // by pointer
 }
 
-// A patchedValue is a text, and what changes in it, in order and without overlaps.
+// A patchedValue is a text, and what changes in it.
 type patchedValue struct {
 	Part
-	changes []partChange
+	spans []span
 }
 
-// find returns where a change belongs, and whether it is there already; ok is false where another is in its way.
-func (v *patchedValue) find(c partChange) (at int, there, ok bool) {
-	at, _ = slices.BinarySearchFunc(v.changes, c, func(a, b partChange) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
-	if at < len(v.changes) {
-		if next := v.changes[at]; next.Start == c.Start && next.End == c.End {
-			return at, true, next.new == c.new
-		} else if next.Start < c.End {
-			return at, false, false
-		}
-	}
-	return at, false, at == 0 || v.changes[at-1].End <= c.Start
+// A span is a place's change of a text.
+type span struct {
+	start, end int
+	new        string
+	place      int
 }
 
 // add adds the changes of a place, all or none.
-func (o *objectPatch) add(changes []partChange) (reason string) {
+func (o *objectPatch) add(place int, changes []partChange) (reason string) {
 	for _, c := range changes {
-		v := o.values[c.Pointer]
-		if v == nil {
-			continue
-		}
-		if v.Text != c.Text || !bytes.Equal(v.JSON, c.JSON) {
+		switch v := o.values[c.Pointer]; {
+		case v == nil:
+			if !utf8.ValidString(c.Text) || !utf8.ValidString(c.Pointer) {
+				return fmt.Sprintf("the text at %s is no UTF-8", quote.Plain(c.Pointer))
+			}
+		case v.Text != c.Text || !bytes.Equal(v.JSON, c.JSON):
 			return fmt.Sprintf("another place has another text at %s", quote.Plain(c.Pointer))
-		}
-		if _, _, ok := v.find(c); !ok {
-			return fmt.Sprintf("another place changes a part of this image at %s", quote.Plain(c.Pointer))
 		}
 	}
 	for _, c := range changes {
@@ -261,50 +261,75 @@ func (o *objectPatch) add(changes []partChange) (reason string) {
 			o.values[c.Pointer] = v
 			o.order = append(o.order, v)
 		}
-		if at, there, _ := v.find(c); !there {
-			v.changes = slices.Insert(v.changes, at, c)
-		}
+		v.spans = append(v.spans, span{c.Start, c.End, c.new, place})
 	}
 	return ""
 }
 
-// replaced returns the text with its changes made.
-func (v *patchedValue) replaced() string {
-	var b strings.Builder
-	at := 0
-	for _, c := range v.changes {
-		b.WriteString(v.Text[at:c.Start] + c.new)
-		at = c.End
+// settle puts the changes of each text in their order, and refuses places of which a part is changed by another: the one that begins first
+// stays, and of those the longest.
+func (o *objectPatch) settle(refused map[int]string) {
+	for _, v := range o.order {
+		slices.SortStableFunc(v.spans, func(a, b span) int { return cmp.Or(a.start-b.start, b.end-a.end) })
+		kept := v.spans[:0]
+		for _, s := range v.spans {
+			if n := len(kept); n > 0 && s.start < kept[n-1].end || n > 0 && s.start == kept[n-1].start {
+				if before := kept[n-1]; s.start != before.start || s.end != before.end || s.new != before.new {
+					refused[s.place] = fmt.Sprintf("another place changes a part of this image at %s", quote.Plain(v.Pointer))
+					continue
+				}
+			}
+			kept = append(kept, s)
+		}
+		v.spans = kept
 	}
-	return b.String() + v.Text[at:]
 }
 
-// patch writes the patch of an object: the tests first, a line for each operation.
-func (o *objectPatch) patch() kustomize.Patch {
-	type operation struct {
-		Op    string          `json:"op"`
-		Path  string          `json:"path"`
-		Value json.RawMessage `json:"value"`
+// replaced returns the text with its changes made, but those of refused places; ok is false where there is none.
+func (v *patchedValue) replaced(refused map[int]string) (text string, ok bool) {
+	var b strings.Builder
+	at := 0
+	var last span
+	for _, s := range v.spans {
+		if refused[s.place] != "" || ok && s.start == last.start { // which says the same
+			continue
+		}
+		b.WriteString(v.Text[at:s.start] + s.new)
+		at, last, ok = s.end, s, true
 	}
-	var lines []string
-	write := func(op, path string, value json.RawMessage) {
-		line, err := json.Marshal(operation{op, path, value})
+	return b.String() + v.Text[at:], ok
+}
+
+// patch writes the patch of an object: the tests first, a line for each operation. ok is false where nothing changes.
+func (o *objectPatch) patch(refused map[int]string) (patch kustomize.Patch, ok bool) {
+	var tests, replacements []string
+	line := func(op, path string, value json.RawMessage) string {
+		text, err := json.Marshal(struct {
+			Op    string          `json:"op"`
+			Path  string          `json:"path"`
+			Value json.RawMessage `json:"value"`
+		}{op, path, value})
 		if err != nil {
 			panic(err) // what is not JSON was refused
 		}
-		lines = append(lines, string(line))
+		return string(text)
 	}
 	for _, v := range o.order {
+		text, ok := v.replaced(refused)
+		if !ok {
+			continue
+		}
 		old := v.JSON
 		if old == nil {
 			old = stringJSON(v.Text)
 		}
-		write("test", v.Pointer, old)
+		tests = append(tests, line("test", v.Pointer, old))
+		replacements = append(replacements, line("replace", v.Pointer, stringJSON(text)))
 	}
-	for _, v := range o.order {
-		write("replace", v.Pointer, stringJSON(v.replaced()))
+	if tests == nil {
+		return patch, false
 	}
-	return kustomize.Patch{Patch: "[\n  " + strings.Join(lines, ",\n  ") + "\n]\n", Target: target(o.object)}
+	return kustomize.Patch{Patch: "[\n  " + strings.Join(append(tests, replacements...), ",\n  ") + "\n]\n", Target: target(o.object)}, true
 }
 
 // stringJSON writes a string as kustomize writes those of objects: a test compares the bytes of both.
@@ -317,7 +342,8 @@ func stringJSON(s string) json.RawMessage {
 }
 
 // target is the selector of an object and no other. An empty field of a selector is for all; what is empty in the object is told by an expression. kustomize
-// takes objects without a namespace for ones of default, and those that it knows to have none for ones of _non_namespaceable_.
+// takes objects without a namespace for ones of default, and those that it knows to have none for ones of _non_namespaceable_, whatever
+// they say: the kinds of Kubernetes itself are told with both, but those that are known to have one.
 func target(o imageoverrides.Object) *kustomize.Selector {
 	group, version, found := strings.Cut(o.APIVersion, "/")
 	if !found {
@@ -330,7 +356,8 @@ func target(o imageoverrides.Object) *kustomize.Selector {
 		return regexp.QuoteMeta(s)
 	}
 	namespace := exactly(cmp.Or(o.Namespace, "default"))
-	if o.Namespace == "" || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") {
+	known := group == "apps" || group == "batch" || group == "" && slices.Contains([]string{"Pod", "ConfigMap", "Secret", "PodTemplate"}, o.Kind)
+	if o.Namespace == "" || !known && (!strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")) {
 		namespace += "|_non_namespaceable_"
 	}
 	return &kustomize.Selector{Group: exactly(group), Version: exactly(version), Kind: exactly(o.Kind), Name: exactly(o.Name), Namespace: namespace}

@@ -297,14 +297,14 @@ func TestPatches(t *testing.T) {
 	other.Text = "quay.io/a"
 	other.Start, other.End = 0, 0
 	inside := second
-	inside.Start = 15
-	inside.Pointer = "/spec/args/0"
+	inside.Start, inside.End = 8, 17 // a part of the first
 	one := func(o imageoverrides.Object, p postrender.Part) postrender.Place {
 		return postrender.Place{Object: o, Parts: []postrender.Part{p}}
 	}
 	places := []postrender.Place{
 		one(deployment, args), one(resource, postrender.Part{Pointer: "/spec/a~1b", Text: "quay.io/a"}), one(deployment, second), one(deployment, args), one(deployment, other),
 		one(imageoverrides.Object{Kind: "X"}, other), one(resource, postrender.Part{Pointer: "", Text: "quay.io/a"}), one(resource, postrender.Part{Pointer: "/x", Text: "a", Start: 1, End: 3}),
+		one(deployment, inside),
 	}
 	r, unpatched := postrender.Patches(table, places)
 	if diff := cmp.Diff([]postrender.Unpatched{
@@ -312,6 +312,7 @@ func TestPatches(t *testing.T) {
 		{5, "the object has no name or no kind, so that no patch can be for it"},
 		{6, "part 0 () is not one of the image"},
 		{7, "part 0 (/x) is not one of the image"},
+		{8, "another place changes a part of this image at /spec/args/0"},
 	}, unpatched); diff != "" {
 		t.Error(diff)
 	}
@@ -330,7 +331,7 @@ func TestPatches(t *testing.T) {
       group: apps
       kind: Deployment
       name: a\.b
-      namespace: kube-system|_non_namespaceable_
+      namespace: kube-system
       version: v1
   - patch: |
       [
@@ -348,6 +349,26 @@ func TestPatches(t *testing.T) {
 	}
 	_, err = patchedByKustomize(r, "apiVersion: x.io/v1\nkind: Thing\nmetadata: {name: t}\nspec: {a/b: quay.io/b}\n")
 	if diff := cmp.Diff("testing value /spec/a~1b failed: test failed", fmt.Sprint(err)); diff != "" {
+		t.Error(diff)
+	}
+	// Of two places that say the same the one that is refused for another part takes nothing with it.
+	first, last := postrender.Part{Pointer: "/a", Text: "quay.io/a"}, postrender.Part{Role: postrender.Repository, Pointer: "/a", Text: "quay.io/a"}
+	registry := postrender.Part{Role: postrender.Registry, Pointer: "/r", Text: "quay.io"}
+	path := postrender.Part{Role: postrender.Repository, Pointer: "/p", Text: "a"}
+	r, unpatched = postrender.Patches(table, []postrender.Place{
+		{Object: resource, Parts: []postrender.Part{registry, path}}, {Object: resource, Parts: []postrender.Part{last}}, one(resource, first),
+		{Object: resource, Parts: []postrender.Part{{Role: postrender.Registry, Pointer: "/r", Text: "quay.io/a", Start: 0, End: 7}, path}},
+	})
+	if diff := cmp.Diff([]postrender.Unpatched{{3, "another place has another text at /r"}}, unpatched); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(`[
+  {"op":"test","path":"/r","value":"quay.io"},
+  {"op":"test","path":"/a","value":"quay.io/a"},
+  {"op":"replace","path":"/r","value":"reg.example.org"},
+  {"op":"replace","path":"/a","value":"reg.example.org/a"}
+]
+`, r.Kustomize.Patches[0].Patch); diff != "" {
 		t.Error(diff)
 	}
 	if r, unpatched := postrender.Patches(imageoverrides.Table{}, places[:4]); r.Kustomize != nil || unpatched != nil {

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package postrender_test
+
+import (
+	"fmt"
+
+	"github.com/fluxcd/pkg/apis/kustomize"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cozystack/image-overrides/imageoverrides"
+	"github.com/cozystack/image-overrides/postrender"
+)
+
+// An operator takes the image that it starts as an argument, where Flux does not look.
+func ExamplePatches() {
+	table, err := imageoverrides.Parse([]byte("[{name: quay.io/prometheus/prometheus, newName: registry.example.org/prometheus}]"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	const argument = "--prometheus-image=quay.io/prometheus/prometheus:v3"
+	renderer, unpatched := postrender.Patches(table, []postrender.Place{{
+		Object: imageoverrides.Object{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "monitoring", Name: "operator"},
+		Parts: []postrender.Part{{
+			Pointer: postrender.Pointer("spec", "template", "spec", "containers", 0, "args", 1),
+			Text:    argument, Start: len("--prometheus-image="), End: len(argument),
+		}},
+	}})
+	text, err := yaml.Marshal(renderer)
+	fmt.Printf("%s%v %v\n", text, unpatched, err)
+	// Output:
+	// kustomize:
+	//   patches:
+	//   - patch: |
+	//       [
+	//         {"op":"test","path":"/spec/template/spec/containers/0/args/1","value":"--prometheus-image=quay.io/prometheus/prometheus:v3"},
+	//         {"op":"replace","path":"/spec/template/spec/containers/0/args/1","value":"--prometheus-image=registry.example.org/prometheus:v3"}
+	//       ]
+	//     target:
+	//       group: apps
+	//       kind: Deployment
+	//       name: operator
+	//       namespace: monitoring
+	//       version: v1
+	// [] <nil>
+}
+
+func ExampleMergeImages() {
+	table, err := imageoverrides.Parse([]byte("[{name: nginx, newTag: v2}]"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	own := []kustomize.Image{{Name: "redis", NewTag: "7"}}
+	images, err := postrender.MergeImages(own, table)
+	for _, i := range images {
+		fmt.Println(i.Name, i.NewTag)
+	}
+	fmt.Println(err)
+	// Output:
+	// redis 7
+	// image-overrides.invalid/table 270f07e77861.1
+	// nginx v2
+	// <nil>
+}
+
+// The own entries and comments of a kustomization file stay where they are.
+func ExampleRewriteKustomizations() {
+	table, err := imageoverrides.Parse([]byte("[{name: nginx, newTag: v2}]"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	text, found, err := postrender.RewriteKustomizations([]byte(`resources: [deployment.yaml]
+images:
+- name: redis # see ticket 12
+  newTag: "7"
+namespace: apps
+`), table)
+	fmt.Printf("%s%d %v\n", text, found, err)
+	// Output:
+	// resources: [deployment.yaml]
+	// images:
+	// - name: redis # see ticket 12
+	//   newTag: "7"
+	// - name: image-overrides.invalid/table
+	//   newTag: "270f07e77861.1"
+	// - name: nginx
+	//   newTag: v2
+	// namespace: apps
+	// 1 <nil>
+}
