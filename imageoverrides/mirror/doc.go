@@ -27,7 +27,8 @@
 //   - An image of Docker Hub is spelled out first, as [reference.Image.Canonical] does it, so that all of its spellings
 //     meet in one name.
 //   - The source's host is one component of the name, and its path follows as it is.
-//   - The ':' in front of a port becomes '_', which no host has.
+//   - The ':' in front of a port becomes '_'. A host that has a '_' itself, which no registry has and which can be written all the same,
+//     gets __h behind it.
 //   - Upper case letters of a host, which a path may not have, become lower case ones, and their places follow behind __u, counted
 //     from 1 and joined by '-': Harbor.Local is harbor.local__u1-8.
 //   - Of an IPv6 address ipv6__ takes the place of the brackets, and x that of each colon.

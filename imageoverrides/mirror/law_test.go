@@ -66,8 +66,8 @@ var mirrors = rapid.Custom(func(t *rapid.T) mirror.Mirror {
 func TestNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := mirrors.Draw(t, "mirror")
-		derive := func() (image, mirrored reference.Image) {
-			image, err := reference.Parse(names.Draw(t, "name") + endings.Draw(t, "ending"))
+		derive := func(name string) (image, mirrored reference.Image) {
+			image, err := reference.Parse(name + endings.Draw(t, "ending"))
 			if err != nil {
 				t.Skip("too long")
 			}
@@ -81,7 +81,8 @@ func TestNames(t *testing.T) {
 			}
 			return image, mirrored
 		}
-		a, in := derive()
+		name := names.Draw(t, "name")
+		a, in := derive(name)
 		if parsed, err := reference.Parse(in.String()); err != nil || parsed != in || len(in.Name()) > 255 && !m.Holds(a) {
 			t.Fatalf("%s becomes %s: %v", a, in, err)
 		}
@@ -91,7 +92,16 @@ func TestNames(t *testing.T) {
 		if again, err := m.Image(in); err != nil || again != in {
 			t.Fatalf("%s becomes %s, and that %s: %v", a, in, again, err)
 		}
-		b, other := derive()
+		second := names.Draw(t, "another")
+		if rapid.IntRange(0, 3).Draw(t, "near") > 0 { // which differs in one place
+			at := rapid.IntRange(0, len(name)-1).Draw(t, "at")
+			part := rapid.SampledFrom([]string{":", "/", "_", "__", "-", ".", "x", "X", "u", "1", "[", "]", "__u1", "_1", "ipv6__x", strings.ToUpper(name[at : at+1])}).Draw(t, "part")
+			second = name[:at] + part + name[at+rapid.IntRange(0, 1).Draw(t, "instead"):]
+			if reference.CheckName(second) != nil {
+				t.Skip("no name")
+			}
+		}
+		b, other := derive(second)
 		if m.Holds(a) || m.Holds(b) {
 			return
 		}

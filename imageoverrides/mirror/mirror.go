@@ -102,9 +102,13 @@ func (m Mirror) spellings() []string {
 	return []string{hub + path, "index." + hub + path, path[1:]}
 }
 
-// component writes a host as one component of a path. No two hosts have the same: '_' is in no host, so that one alone is before a port, and
-// __ is before what is told of letters or in front of an address, the first with a u that no address has.
+// component writes a host as one component of a path. No two hosts have the same: a host with '_' of its own, which can be written where it
+// reads as a path too, ends in __h, and of all others one '_' alone is before a port, and __ before what is told of letters, with a u that no address has, or in front of
+// an address.
 func component(host string) string {
+	if strings.Contains(host, "_") {
+		return host + "__h"
+	}
 	var b strings.Builder
 	if strings.HasPrefix(host, "[") {
 		b.WriteString("ipv6__")

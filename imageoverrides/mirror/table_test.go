@@ -63,6 +63,7 @@ func TestNamesOfHosts(t *testing.T) {
 		"host/5000/a":                     "docker.io/host/5000/a",
 		"host:5000/a":                     "host_5000/a",
 		"host_5000/a":                     "docker.io/host_5000/a",
+		"registry.local_5000/a":           "registry.local_5000__h/a",
 		"Harbor.local/a":                  "harbor.local__u1/a",
 		"Harbor.Local:5/a":                "harbor.local_5__u1-8/a",
 		"[2001:db8::1]:5000/a":            "ipv6__2001xdb8xx1_5000/a",
