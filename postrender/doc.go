@@ -11,6 +11,9 @@
 // takes over from code that wrote tables without a marker [Adopt], once. Releases that are files or a
 // stream of manifests are merged by [Rewrite], which keeps all other bytes.
 //
+// The same table serves where there is no HelmRelease: [MergeImages] for the images of a Flux Kustomization, [RewriteKustomizations] for files of
+// both kinds. Images where Flux does not look, as in an argument, are given patches by [Patches].
+//
 // # Rules
 //
 //   - The release's own post-renderers stay, in order and untouched. The table's comes last, so

@@ -11,9 +11,7 @@ import (
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
-	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/yaml"
 
@@ -23,37 +21,16 @@ import (
 )
 
 // patchedByKustomize applies a post-renderer as Flux's helm-controller does.
-func patchedByKustomize(r helmv2.PostRenderer, manifests string) (out string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("PANIC: %v", p)
-		}
-	}()
-	k := types.Kustomization{Resources: []string{"helm-output.yaml"}}
-	k.APIVersion, k.Kind = types.KustomizationVersion, types.KustomizationKind
+func patchedByKustomize(r helmv2.PostRenderer, manifests string) (string, error) {
+	var patches []types.Patch
 	if r.Kustomize != nil {
 		for _, p := range r.Kustomize.Patches {
-			k.Patches = append(k.Patches, types.Patch{Patch: p.Patch, Target: &types.Selector{ResId: resid.ResId{
+			patches = append(patches, types.Patch{Patch: p.Patch, Target: &types.Selector{ResId: resid.ResId{
 				Gvk: resid.Gvk{Group: p.Target.Group, Version: p.Target.Version, Kind: p.Target.Kind}, Name: p.Target.Name, Namespace: p.Target.Namespace,
 			}}})
 		}
 	}
-	text, err := yaml.Marshal(k)
-	if err != nil {
-		return "", err
-	}
-	fs := filesys.MakeFsInMemory()
-	for name, data := range map[string][]byte{"kustomization.yaml": text, "helm-output.yaml": []byte(manifests)} {
-		if err := fs.WriteFile(name, data); err != nil {
-			return "", err
-		}
-	}
-	m, err := krusty.MakeKustomizer(&krusty.Options{LoadRestrictions: types.LoadRestrictionsNone, PluginConfig: types.DisabledPluginConfig()}).Run(fs, ".")
-	if err != nil {
-		return "", err
-	}
-	yml, err := m.AsYaml()
-	return string(yml), err
+	return oracle.Patched(patches, manifests)
 }
 
 // leaf is a string of a drawn object, where it is.

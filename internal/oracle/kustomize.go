@@ -22,12 +22,21 @@ import (
 // kustomization with the manifests as its one resource, no plugins, no load
 // restrictions. A panic of kustomize is an error.
 func Kustomize(images []types.Image, manifests string) (out string, err error) {
+	return kustomize(types.Kustomization{Images: images}, manifests)
+}
+
+// Patched is Kustomize with patches in place of images.
+func Patched(patches []types.Patch, manifests string) (out string, err error) {
+	return kustomize(types.Kustomization{Patches: patches}, manifests)
+}
+
+func kustomize(k types.Kustomization, manifests string) (out string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("PANIC: %v", p)
 		}
 	}()
-	k := types.Kustomization{Resources: []string{"helm-output.yaml"}, Images: images}
+	k.Resources = []string{"helm-output.yaml"}
 	k.APIVersion, k.Kind = types.KustomizationVersion, types.KustomizationKind
 	text, err := yamljson.Marshal(k)
 	if err != nil {
