@@ -55,6 +55,9 @@
 //   - reference/registry, internal/registrytest, examples/mirror: modules that ask registries, hold that against real ones, and are a command
 //   - internal/whole: a table's text, read whole, and where everything stands in it
 //   - internal/values: where texts and manifests hold a table
+//   - imageoverrides/mirror: the table that runs images out of a mirror, and what has to be in it
+//   - imageoverrides/function, examples/postrenderer: the table as a function of kustomize, and the program that Helm and kustomize run
+//   - internal/entries: lists of small maps in a text, edited in place
 //   - internal/node: YAML nodes of manifests, for those who edit more than scalars
 //   - internal/release: HelmReleases in manifests, and their lists of post-renderers as text
 //   - internal/refuse: documents that must not be edited: templates, and what SOPS signed
