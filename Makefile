@@ -16,7 +16,8 @@ SEED ?= 1
 LAWS = $(sort $(filter-out $(CHEAP),$(shell go list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "pgregory.net/rapid"}}{{$$p}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "pgregory.net/rapid"}}{{$$p}} {{end}}{{end}}' ./...)))
 CHEAP := $(addprefix github.com/cozystack/image-overrides/,internal/manifest)
 FUZZ := imageoverrides/audit/FuzzAudit imageoverrides/FuzzParse imageoverrides/FuzzParseSecret imageoverrides/FuzzRewrite \
-	imageoverrides/FuzzRewriteAsKustomize internal/manifest/FuzzScan postrender/FuzzRewrite \
+	imageoverrides/FuzzRewriteAsKustomize imageoverrides/FuzzReplace internal/manifest/FuzzScan postrender/FuzzRewrite \
+	postrender/FuzzRewriteKustomizations \
 	reference/FuzzParse reference/FuzzSplit
 
 # The modules beside the root one.
