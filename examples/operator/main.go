@@ -43,6 +43,8 @@ func run() error {
 	namespace := flag.String("leader-elect-namespace", "", "where the Lease is kept; the operator's own without it")
 	metricsAddress := flag.String("metrics-bind-address", ":8080", "where metrics are served; 0 for nowhere")
 	healthAddress := flag.String("health-probe-bind-address", ":8081", "where /healthz and /readyz are served; 0 for nowhere")
+	var checking checking
+	checking.flags(flag.CommandLine)
 	logging := zap.Options{StacktraceLevel: zapcore.PanicLevel} // a broken table is not the program's fault
 	logging.BindFlags(flag.CommandLine)
 	flag.Parse()
@@ -55,6 +57,17 @@ func run() error {
 	chosen, err := labels.Parse(*selector)
 	if err != nil {
 		return fmt.Errorf("--selector %q: %w", *selector, err)
+	}
+	check, err := checking.check()
+	if err != nil {
+		return err
+	}
+	if checking.credentials != "" {
+		keyring, err := readKeyring(checking.credentials)
+		if err != nil {
+			ctrl.Log.Error(err, "without the credentials nothing is learned of images, until they can be read")
+		}
+		ctrl.Log.Info("credentials for registries", "file", checking.credentials, "credentials", keyring.Len(), "notes", keyring.Notes())
 	}
 	name := overrides.Name(key, chosen)
 	ctrl.Log.Info("the Lease and the owner of the fields have a name of this Secret and selector", "name", name)
@@ -106,7 +119,7 @@ func run() error {
 	recorder := m.GetEventRecorder(name)
 	releases := &overrides.Releases{
 		Client:     m.GetClient(),
-		Source:     &overrides.Source{Reader: m.GetClient(), Secret: key, Events: recorder},
+		Source:     &overrides.Source{Reader: m.GetClient(), Secret: key, Events: recorder, Check: check},
 		Owner:      name,
 		Concurrent: *concurrent,
 		Events:     recorder,

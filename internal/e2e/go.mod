@@ -20,7 +20,7 @@ require (
 
 require (
 	github.com/fsnotify/fsnotify v1.9.0 // indirect
-	golang.org/x/sync v0.22.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
 	gomodules.xyz/jsonpatch/v2 v2.4.0 // indirect
 )
 
@@ -82,3 +82,5 @@ require (
 )
 
 replace github.com/cozystack/image-overrides/examples/operator => ../../examples/operator
+
+replace github.com/cozystack/image-overrides/reference/registry => ../../reference/registry

@@ -30,7 +30,17 @@ var undone = prometheus.NewCounter(prometheus.CounterOpts{
 	Help: "How often a table that was written to a release was found to be gone again.",
 })
 
-func init() { metrics.Registry.MustRegister(tableFault, undone) }
+var missingImages = prometheus.NewGauge(prometheus.GaugeOpts{
+	Name: "image_overrides_missing_images",
+	Help: "How many images that are not there hold a table back; 0 while none is held back.",
+})
+
+var uncheckedImages = prometheus.NewCounter(prometheus.CounterOpts{
+	Name: "image_overrides_unchecked_images_total",
+	Help: "How many new images of tables were let through though nothing was learned about them.",
+})
+
+func init() { metrics.Registry.MustRegister(tableFault, undone, missingImages, uncheckedImages) }
 
 func setFaults(faults []*imageoverrides.Error) {
 	tableFault.Reset()

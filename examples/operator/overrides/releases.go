@@ -19,10 +19,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
 // Releases brings HelmReleases in step with the table.
@@ -43,13 +45,38 @@ type Releases struct {
 }
 
 // SetupWithManager makes a manager run the controller. All releases are looked at when the
-// Secret changes, and one when its spec does; Flux's writes of its status are passed over.
+// Secret changes, and one when its spec does; Flux's writes of its status are passed over. Where the
+// Source has a Check, a second controller asks it, and all releases are looked at when it has let a table through.
 func (r *Releases) SetupWithManager(m ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(m).
+	all := handler.EnqueueRequestsFromMapFunc(r.all)
+	b := ctrl.NewControllerManagedBy(m).
 		For(&helmv2.HelmRelease{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.all)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: r.Concurrent}).
-		Complete(r)
+		Watches(&corev1.Secret{}, all).
+		WithOptions(controller.Options{MaxConcurrentReconciles: r.Concurrent})
+	if r.Source.Check != nil {
+		through := make(chan event.GenericEvent)
+		b = b.WatchesRawSource(source.Channel(through, all))
+		err := ctrl.NewControllerManagedBy(m).Named("image-overrides-check").For(&corev1.Secret{}).Complete(r.asker(through))
+		if err != nil {
+			return err
+		}
+	}
+	return b.Complete(r)
+}
+
+// asker asks the Source when the Secret changes and when a table that is held back wants it, and says so
+// when a table was let through.
+func (r *Releases) asker(through chan<- event.GenericEvent) reconcile.Func {
+	return func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+		out, again, err := r.Source.Ask(ctx)
+		if out {
+			select {
+			case through <- event.GenericEvent{Object: &corev1.Secret{}}:
+			case <-ctx.Done(): // the next process finds a table that no release carries
+			}
+		}
+		return ctrl.Result{RequeueAfter: again}, err
+	}
 }
 
 // all returns the releases to look at when the Secret has changed: none where it does not
