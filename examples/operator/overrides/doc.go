@@ -28,4 +28,21 @@
 //   - Before a cluster loses its way to the internet: the same with -allow for its own registry and -fail outside, and -o images for the list
 //     that the registry has to hold.
 //   - In a cluster that runs: kubectl get deploy,ds,sts,cronjob,cm -A -o yaml | imageoverrides audit -t values.yaml -fail none -
+//
+// # Images that are not there
+//
+// With [Source.Check] the images of a changed table are asked for before the table goes out: those that the table let
+// through last did not lead to.
+//
+//   - An image that its registry says is not there holds the whole table back: releases keep the one before, and a release
+//     that is created gets that. It is told in an Event on the Secret (ImageOverridesHeld), in a metric and in the log, and asked for again
+//     after 30 seconds, then after twice as long each time, up to ten minutes. What was said stands until the registry says
+//     otherwise, also while that cannot be reached.
+//   - Any other answer (rejected, not configured, unreachable) holds nothing back: the table goes out, with another
+//     Event (ImageOverridesUnchecked). What is not known after a minute is unreachable.
+//   - Nobody waits for a registry but [Source.Ask]: meanwhile the table before is read and admitted.
+//   - A table that was let through is not asked about again. So is none that a release carries when a process begins. Another one
+//     is asked about whole then, as nothing is known of the one before, and until that is done releases keep what they carry, and
+//     one that is created gets none.
+//   - Entries with neither newTag nor digest name no image, as the tag is the manifest's. The log tells them.
 package overrides

@@ -66,7 +66,7 @@ func (s *Source) weigh(ctx context.Context, secret *corev1.Secret, table imageov
 	}
 	logger := log.FromContext(ctx).WithValues("secret", s.Secret, "hash", table.Hash())
 	if len(untold) > 0 {
-		logger.Info("these entries name no image that could be asked for: the tag is the manifest's, or no image of that name reaches them", "entries", untold[:min(len(untold), maxFaults)], "count", len(untold))
+		logger.Info("these entries name no image that could be asked for: the tag is the manifest's, an entry before takes the image, or the chains are too long", "entries", untold[:min(len(untold), maxFaults)], "count", len(untold))
 	}
 	if len(open) == 0 {
 		return nil, nil
