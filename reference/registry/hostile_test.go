@@ -194,7 +194,9 @@ func TestOddServers(t *testing.T) {
 				}
 			}
 		}, registry.ErrUnreachable, ""},
-		{"another protocol", func(c net.Conn) { io.WriteString(c, "220 mail.example.org ESMTP\r\n"); read(c) }, registry.ErrBadReply, "malformed HTTP"},
+		{"another protocol", func(c net.Conn) { read(c); io.WriteString(c, "220 mail.example.org ESMTP\r\n") }, registry.ErrBadReply, "malformed HTTP"},
+		// What comes before the request is a malformed answer, or that of an idle connection: whichever net/http sees first.
+		{"another protocol, whose server speaks first", func(c net.Conn) { io.WriteString(c, "220 mail.example.org ESMTP\r\n"); read(c) }, registry.ErrUnreachable, ""},
 		{"a manifest that drips", func(c net.Conn) {
 			read(c)
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: "+ociType+"\r\nContent-Length: 400000\r\n\r\n")
