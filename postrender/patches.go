@@ -92,7 +92,7 @@ func Pointer(steps ...any) string {
 //
 // No JSON 6902 patch works on an object with a text of several lines that begins with a tab: kustomize 5.8.1 cannot read it again, and says so.
 //
-// Places that the table leaves as they are give no patch. unpatched has those that it does not, and that cannot be patched: an object without a name, parts
+// Places that the table leaves as they are give no patch. unpatched has those that it does not, and that cannot be patched: an object without a name, a key <<, parts
 // that cannot say what the table does (a tag where there is no field for it), a part that is not in its text, or two places that
 // disagree about one value. An unknown table leaves all places as they are. places is not changed.
 func Patches(t imageoverrides.Table, places []Place) (r helmv2.PostRenderer, unpatched []Unpatched) {
@@ -180,6 +180,11 @@ func (p *Place) changes(t imageoverrides.Table) ([]partChange, string) {
 	}
 	if p.Object.Name == "" || p.Object.Kind == "" {
 		return nil, "the object has no name or no kind, so that no patch can be for it"
+	}
+	for _, part := range parts {
+		if strings.Contains(part.Pointer+"/", "/<</") {
+			return nil, "a key on the way is <<, which kustomize takes for a merge key, so that no patch can be for it"
+		}
 	}
 	want := map[Role]string{Whole: outcome}
 	if parts[Whole] == nil {

@@ -23,7 +23,7 @@ func TestPatches(t *testing.T) {
 	table := must(imageoverrides.Parse([]byte("[{name: nginx, newName: reg.example.org/nginx}]")))
 	object := imageoverrides.Object{APIVersion: "x.io/v1", Kind: "Thing", Namespace: "n.s", Name: "a.b"}
 	rapid.Check(t, func(t *rapid.T) {
-		key := rapid.OneOf(rapid.StringMatching(`[a/~.'"<&é \\-]{0,4}`), rapid.StringMatching(`[0-9]{1,2}`)).Draw(t, "key")
+		key := rapid.OneOf(rapid.StringMatching(`[a/~.'"<&é \\-]{0,4}`), rapid.StringMatching(`[0-9]{1,2}`), rapid.Just("<<")).Draw(t, "key")
 		before := rapid.StringMatching(`[a<>&"'\\\n\t:#{}é☃ -]{0,6}`).Draw(t, "before")
 		text := func(image string) string {
 			return string(must(json.Marshal(map[string]any{
@@ -34,6 +34,12 @@ func TestPatches(t *testing.T) {
 		r, unpatched := postrender.Patches(table, []postrender.Place{{Object: object, Parts: []postrender.Part{{
 			Pointer: postrender.Pointer("spec", "list", 1, key), Text: before + "nginx", Start: len(before), End: len(before) + len("nginx"),
 		}}}})
+		if key == "<<" { // a merge key to kustomize, quotes or not
+			if len(unpatched) != 1 || r.Kustomize != nil {
+				t.Fatalf("%v", unpatched)
+			}
+			return
+		}
 		if unpatched != nil {
 			t.Fatalf("%v", unpatched)
 		}
