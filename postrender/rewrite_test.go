@@ -161,6 +161,7 @@ func TestRewriteErrors(t *testing.T) {
 		{"no list", plain + "  postRenderers: a\n", Error{Rule: RuleRenderers, Object: object, Line: 1, Column: 1}, "HelmRelease n/r: spec.postRenderers must be a list"},
 		{"no spec", nobody[:len(nobody)-1] + "\nx: &x {chart: c}\n<<: {spec: *x}\n", Error{Rule: RulePlace, Object: object, Line: 1, Column: 1}, "HelmRelease n/r: the release has no spec"},
 		{"an anchor", nobody + "spec: &a {chart: c}\n", Error{Rule: RulePlace, Object: object, Line: 1, Column: 1}, "HelmRelease n/r" + edited},
+		{"a block at the end of the text, which a line behind it would give a line break", nobody + "spec:\n  chart: c\n  postRenderers:\n  - kustomize:\n      images:\n      - newTag: |\n          y", Error{Rule: RulePlace, Object: object, Line: 1, Column: 1}, "HelmRelease n/r" + edited},
 		{"what cannot be read again", plain + "  a: \"b\n# c\"\nstatus: {}\n", Error{Rule: RulePlace, Object: object, Line: 1, Column: 1}, "HelmRelease n/r" + edited},
 		{"in a list", "kind: List\nitems:\n- " + strings.ReplaceAll(nobody, "\n", "\n  ") + "spec: &a {chart: c}\n", Error{Rule: RulePlace, Object: object, Line: 3, Column: 3}, "HelmRelease n/r" + edited},
 	} {
