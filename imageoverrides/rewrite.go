@@ -210,7 +210,7 @@ func (r *rewriter) stream(src io.Reader) error {
 // piece rewrites a piece of the stream.
 func (r *rewriter) piece(p document.Piece) error {
 	documents := 0
-	var edits []manifest.Edit
+	var edits []document.Edit
 	switch {
 	case document.Blank(p.Bytes):
 	case r.table.Len() == 0:
@@ -272,7 +272,7 @@ func (r *rewriter) End(name *manifest.Name) {
 }
 
 // tell tells what changes in a piece, with the places that it has in the stream.
-func (r *rewriter) tell(p document.Piece, edits []manifest.Edit) error {
+func (r *rewriter) tell(p document.Piece, edits []document.Edit) error {
 	changes := r.changes[:r.whole]
 	byOffset := func(a, b Change) int { return cmp.Compare(a.Offset, b.Offset) }
 	if !slices.IsSortedFunc(changes, byOffset) { // aliases tell what they stand for in their own places
@@ -324,7 +324,7 @@ func (w *writer) reset(dst io.Writer) { *w = writer{dst: dst, buf: w.buf[:0]} }
 const maxGathered = 64 << 10
 
 // edited writes text with the edits made.
-func (w *writer) edited(text []byte, edits []manifest.Edit) error {
+func (w *writer) edited(text []byte, edits []document.Edit) error {
 	at := 0
 	for _, e := range edits {
 		w.write(text[at:e.Start])

@@ -4,7 +4,6 @@ package main
 
 import (
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/cozystack/image-overrides/internal/quote"
@@ -23,22 +22,9 @@ func shownImage(image string) string {
 	return quote.Plain(image)
 }
 
-// maxLine is how many bytes a line of messages has at the most.
-const maxLine = 8 << 10
-
 // say writes a message of one line, with escapes for what does not print in it.
 func say(w io.Writer, message string) {
-	var b strings.Builder
-	for _, r := range quote.Shorten(message, maxLine) {
-		if strconv.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		quoted := strconv.QuoteRune(r)
-		b.WriteString(quoted[1 : len(quoted)-1])
-	}
-	b.WriteByte('\n')
-	io.WriteString(w, b.String()) // a sink remembers the error
+	io.WriteString(w, quote.Line(message)+"\n") // a sink remembers the error
 }
 
 // A sink is where a command writes. It remembers the first error, so that a full disk is one in

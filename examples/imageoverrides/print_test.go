@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/cozystack/image-overrides/internal/quote"
 )
 
 // Images are written with quotes where they could be read as something else.
@@ -91,7 +93,7 @@ func TestPrintable(t *testing.T) {
 						t.Fatalf("%q says %q", args, line)
 					}
 				}
-				if len(line) > 4*maxLine {
+				if len(line) > 4*quote.MaxLine {
 					t.Fatalf("%q says %d bytes", args, len(line))
 				}
 			}

@@ -19,7 +19,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strconv"
 	"strings"
 
 	"github.com/cozystack/image-overrides/internal/quote"
@@ -121,23 +120,10 @@ func (s streams) parse(flags *flag.FlagSet, usage string, args []string) (status
 // say writes lines to standard error, with escapes for what does not print in them.
 func (s streams) say(message string) { write(s.stderr, message) }
 
-// maxLine is how many bytes a line of messages has at the most.
-const maxLine = 8 << 10
-
 func write(w io.Writer, message string) {
-	var b strings.Builder
 	for line := range strings.SplitSeq(message, "\n") {
-		for _, r := range quote.Shorten(line, maxLine) {
-			if strconv.IsPrint(r) {
-				b.WriteRune(r)
-				continue
-			}
-			quoted := strconv.QuoteRune(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		}
-		b.WriteByte('\n')
+		io.WriteString(w, quote.Line(line)+"\n")
 	}
-	io.WriteString(w, b.String())
 }
 
 // statusOf is the exit status for errors of registries: the one of an image that is not there, if there is any.

@@ -7,7 +7,6 @@ package entries
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -32,14 +31,9 @@ type List struct {
 	flow  bool       // what is around it is in flow style
 	in    *yaml.Node // of one to be written: the map
 	name  string     // and its key
-	edits []edit
+	edits []document.Edit
 	gone  map[int]bool
 	more  [][]Field
-}
-
-type edit struct {
-	start, end int
-	text       string
 }
 
 // In returns the list that stands under a key of a map, which may be written as null too.
@@ -49,7 +43,7 @@ func In(text *document.Text, around *yaml.Node, key, list *yaml.Node) *List {
 
 // Under returns the list under a key of a map, which is written behind its other fields where it is not there.
 func Under(text *document.Text, around *yaml.Node, name string) *List {
-	if key, value := field(around, name); key != nil {
+	if key, value := node.Own(around, name); key != nil {
 		return In(text, around, key, value)
 	}
 	l := In(text, around, nil, nil)
@@ -75,21 +69,21 @@ func (l *List) Append(fields ...Field) { l.more = append(l.more, fields) }
 // fields are written in.
 func (l *List) Set(i int, f Field, before ...string) error {
 	entry := l.list.Content[i]
-	if entry.Kind != yaml.MappingNode || anchored(entry) {
+	if entry.Kind != yaml.MappingNode || node.Anchored(entry) {
 		return ErrPlace
 	}
-	if _, value := field(entry, f.Name); value != nil {
+	if _, value := node.Own(entry, f.Name); value != nil {
 		s, ok := l.text.Scalar(value)
 		if !ok || value.Kind != yaml.ScalarNode {
 			return ErrPlace
 		}
 		start, end, text := s.Replace(f.Value, l.isQuoted(s.Start))
-		l.edits = append(l.edits, edit{start, end, text})
+		l.edits = append(l.edits, document.Edit{Start: start, End: end, New: text})
 		return nil
 	}
 	var key, value *yaml.Node
 	for _, name := range before {
-		if k, v := field(entry, name); k != nil {
+		if k, v := node.Own(entry, name); k != nil {
 			key, value = k, v
 		}
 	}
@@ -106,7 +100,7 @@ func (l *List) Set(i int, f Field, before ...string) error {
 		if l.isQuoted(at) {
 			text = ", " + document.Quote(f.Name) + ": " + document.Quote(f.Value)
 		}
-		l.edits = append(l.edits, edit{end, end, text})
+		l.edits = append(l.edits, document.Edit{Start: end, End: end, New: text})
 		return nil
 	}
 	line := node.LineStart(l.text, key)
@@ -120,7 +114,7 @@ func (l *List) Set(i int, f Field, before ...string) error {
 
 // Bytes returns the text with the edits of all its lists made.
 func Bytes(text *document.Text, lists ...*List) ([]byte, error) {
-	var all []edit
+	var all []document.Edit
 	for _, l := range lists {
 		edits, err := l.all()
 		if err != nil {
@@ -128,17 +122,21 @@ func Bytes(text *document.Text, lists ...*List) ([]byte, error) {
 		}
 		all = append(all, edits...)
 	}
-	return splice(text.Bytes, all)
+	out, ok := document.Splice(text.Bytes, all)
+	if !ok {
+		return nil, ErrPlace
+	}
+	return out, nil
 }
 
 // all returns the edits of a list.
-func (l *List) all() (edits []edit, err error) {
+func (l *List) all() (edits []document.Edit, err error) {
 	switch items := len(l.Nodes()); {
 	case len(l.gone)+len(l.more) == 0:
 		return l.edits, nil
 	case l.list == nil:
 		return l.write()
-	case anchored(l.list):
+	case node.Anchored(l.list):
 		return nil, ErrPlace
 	case items == 0:
 		edits, err = l.fill()
@@ -151,9 +149,9 @@ func (l *List) all() (edits []edit, err error) {
 }
 
 // write writes the list with its key.
-func (l *List) write() ([]edit, error) {
+func (l *List) write() ([]document.Edit, error) {
 	last := len(l.in.Content) - 1
-	if last < 0 || anchored(l.in) {
+	if last < 0 || node.Anchored(l.in) {
 		return nil, ErrPlace
 	}
 	end, ok := l.end(l.in.Content[last])
@@ -171,9 +169,9 @@ func (l *List) write() ([]edit, error) {
 		if l.isQuoted(at) {
 			name = document.Quote(name)
 		}
-		return []edit{{end, end, ", " + name + ": [" + strings.Join(parts, ", ") + "]"}}, nil
+		return []document.Edit{{Start: end, End: end, New: ", " + name + ": [" + strings.Join(parts, ", ") + "]"}}, nil
 	}
-	indent, ok := l.indent(l.in.Content[last-1])
+	indent, ok := node.Indent(l.text, l.in.Content[last-1])
 	if !ok {
 		return nil, ErrPlace
 	}
@@ -181,26 +179,11 @@ func (l *List) write() ([]edit, error) {
 	for _, fields := range l.more {
 		b.WriteString(blockText(fields, "- "))
 	}
-	return []edit{l.lines(l.lineEnd(end), indent, b.String())}, nil
-}
-
-// splice makes edits, which must not overlap. Those in one place are made in their order.
-func splice(text []byte, edits []edit) ([]byte, error) {
-	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Or(a.start-b.start, a.end-b.end) })
-	var out []byte
-	at := 0
-	for _, e := range edits {
-		if e.start < at {
-			return nil, ErrPlace
-		}
-		out = append(append(out, text[at:e.start]...), e.text...)
-		at = e.end
-	}
-	return append(out, text[at:]...), nil
+	return []document.Edit{l.lines(l.lineEnd(end), indent, b.String())}, nil
 }
 
 // fill gives entries to a list without any, which may be written as [], null or nothing.
-func (l *List) fill() ([]edit, error) {
+func (l *List) fill() ([]document.Edit, error) {
 	start, end, ok := node.Flow(l.text, l.list)
 	if !ok {
 		s, found := l.text.Scalar(l.list)
@@ -221,11 +204,11 @@ func (l *List) fill() ([]edit, error) {
 		if start > 0 && l.text.Bytes[start-1] == ':' {
 			text = " " + text
 		}
-		return []edit{{start, end, text}}, nil
+		return []document.Edit{{Start: start, End: end, New: text}}, nil
 	}
 	indent := 0
 	if l.key != nil {
-		if indent, ok = l.indent(l.key); !ok {
+		if indent, ok = node.Indent(l.text, l.key); !ok {
 			return nil, ErrPlace
 		}
 	}
@@ -235,7 +218,7 @@ func (l *List) fill() ([]edit, error) {
 		b.WriteString(blockText(fields, "- "))
 	}
 	start = len(bytes.TrimRight(l.text.Bytes[:start], " \t"))
-	return []edit{{start, end, ""}, l.lines(next, indent, b.String())}, nil
+	return []document.Edit{{Start: start, End: end, New: ""}, l.lines(next, indent, b.String())}, nil
 }
 
 // isJSON reports whether the text begins with a bracket and has keys in quotes, or nothing that tells.
@@ -244,8 +227,8 @@ func (l *List) isJSON() bool {
 }
 
 // blockItems edits the lines of a list with dashes.
-func (l *List) blockItems() ([]edit, error) {
-	var edits []edit
+func (l *List) blockItems() ([]document.Edit, error) {
+	var edits []document.Edit
 	indent, dash, last := 0, "- ", 0
 	for i, item := range l.list.Content {
 		at, ok := l.text.Offset(item)
@@ -259,7 +242,7 @@ func (l *List) blockItems() ([]edit, error) {
 		indent, dash = len(before)-len(mark), mark
 		last = l.lineEnd(end)
 		if l.gone[i] {
-			edits = append(edits, edit{start, last, ""})
+			edits = append(edits, document.Edit{Start: start, End: last, New: ""})
 		}
 	}
 	if len(l.gone) == len(l.list.Content) && len(l.more) == 0 {
@@ -271,7 +254,7 @@ func (l *List) blockItems() ([]edit, error) {
 		if !ok || at >= len(l.text.Bytes) || l.text.Bytes[at] != ':' {
 			return nil, ErrPlace
 		}
-		return append(edits, edit{at + 1, at + 1, " []"}), nil
+		return append(edits, document.Edit{Start: at + 1, End: at + 1, New: " []"}), nil
 	}
 	if len(l.more) == 0 {
 		return edits, nil
@@ -284,7 +267,7 @@ func (l *List) blockItems() ([]edit, error) {
 }
 
 // flowItems edits a list in brackets. What is between two entries is what was between the first two, or before the first.
-func (l *List) flowItems() ([]edit, error) {
+func (l *List) flowItems() ([]document.Edit, error) {
 	open, closing, ok := node.Flow(l.text, l.list)
 	if !ok {
 		return nil, ErrPlace
@@ -314,7 +297,7 @@ func (l *List) flowItems() ([]edit, error) {
 	}
 	end := ends[len(ends)-1]
 	if len(l.gone) == 0 {
-		return []edit{{end, end, between + strings.Join(more, between)}}, nil
+		return []document.Edit{{Start: end, End: end, New: between + strings.Join(more, between)}}, nil
 	}
 	var parts []string
 	for i := range starts {
@@ -326,28 +309,13 @@ func (l *List) flowItems() ([]edit, error) {
 		}
 	}
 	if parts = append(parts, more...); len(parts) == 0 {
-		return []edit{{open + 1, closing - 1, ""}}, nil
+		return []document.Edit{{Start: open + 1, End: closing - 1, New: ""}}, nil
 	}
 	if len(l.edits) > 0 { // which are of what would be written anew
 		return nil, ErrPlace
 	}
-	return []edit{{starts[0], end, strings.Join(parts, between)}}, nil
+	return []document.Edit{{Start: starts[0], End: end, New: strings.Join(parts, between)}}, nil
 }
-
-// field returns the last key of that name in a map, and its value.
-func field(n *yaml.Node, name string) (key, value *yaml.Node) {
-	if n == nil || n.Kind != yaml.MappingNode {
-		return nil, nil
-	}
-	for i := len(n.Content) - 2; i >= 0; i -= 2 {
-		if n.Content[i].Value == name {
-			return n.Content[i], n.Content[i+1]
-		}
-	}
-	return nil, nil
-}
-
-func anchored(n *yaml.Node) bool { return n.Anchor != "" || slices.ContainsFunc(n.Content, anchored) }
 
 // isQuoted reports whether there are double quotes in a place of the text.
 func (l *List) isQuoted(at int) bool { return bytes.HasPrefix(l.text.Bytes[at:], []byte(`"`)) }
@@ -383,24 +351,9 @@ func (l *List) lineEnd(at int) int {
 	return len(l.text.Bytes)
 }
 
-// indent returns how far a key is indented, where only spaces are before it in its line.
-func (l *List) indent(key *yaml.Node) (int, bool) {
-	at, ok := l.text.Offset(key)
-	before := bytes.TrimPrefix(l.text.Bytes[node.LineStart(l.text, key):at], []byte("\uFEFF"))
-	return len(before), ok && strings.Trim(string(before), " ") == ""
-}
-
 // lines is the edit that puts lines at the start of a line, or at the end of the text.
-func (l *List) lines(at, indent int, text string) edit {
-	margin := strings.Repeat(" ", indent)
-	text = margin + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+margin) + "\n"
-	if at > 0 && l.text.Bytes[at-1] != '\n' { // the text ends without a line break, and still does
-		text = "\n" + strings.TrimSuffix(text, "\n")
-	}
-	if first := bytes.IndexByte(l.text.Bytes, '\n'); first > 0 && l.text.Bytes[first-1] == '\r' {
-		text = strings.ReplaceAll(text, "\n", "\r\n")
-	}
-	return edit{at, at, text}
+func (l *List) lines(at, indent int, lines string) document.Edit {
+	return document.Insert(l.text.Bytes, at, indent, lines)
 }
 
 // blockText writes an entry in block style.

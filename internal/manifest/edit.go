@@ -84,7 +84,7 @@ func (t *tree) placesInText(at []int) {
 // replace notes what the scalar is to become.
 func (t *tree) replace(text string) {
 	at := t.at.(branch)
-	r := replaced{node: resolve(at.kid.at), text: text}
+	r := replaced{node: document.Behind(at.kid.at), text: text}
 	for _, i := range t.marked {
 		r.after = append(r.after, within{t.steps[i].at, t.wayFrom(i)})
 	}
@@ -93,7 +93,7 @@ func (t *tree) replace(text string) {
 		r.way = t.wayFrom(t.alias)
 	}
 	if r.alias == nil {
-		key := resolve(at.kid.key)
+		key := document.Behind(at.kid.key)
 		r.json = key.Style&yaml.DoubleQuotedStyle != 0 && t.parent().Style&yaml.FlowStyle != 0
 	}
 	t.replaced = append(t.replaced, r)
@@ -102,7 +102,7 @@ func (t *tree) replace(text string) {
 // parent returns the map of the text that the scalar is a field of.
 func (t *tree) parent() *yaml.Node {
 	if n := len(t.steps); n > 1 {
-		return resolve(t.steps[n-2].at)
+		return document.Behind(t.steps[n-2].at)
 	}
 	return t.doc
 }
@@ -157,7 +157,7 @@ func (t *tree) edit() {
 	from := len(t.edits)
 	t.scalars()
 	t.inline()
-	slices.SortFunc(t.edits[from:], func(a, b Edit) int { return a.Start - b.Start })
+	slices.SortFunc(t.edits[from:], func(a, b document.Edit) int { return a.Start - b.Start })
 }
 
 // scalars edits the scalars that stand in the text, in the order of the text.
@@ -178,7 +178,7 @@ func (t *tree) scalars() {
 			return
 		}
 		start, end, text := s.Replace(r.text, r.json)
-		t.edits = append(t.edits, Edit{start, end, text})
+		t.edits = append(t.edits, document.Edit{Start: start, End: end, New: text})
 	}
 }
 
@@ -220,7 +220,7 @@ func (t *tree) inline() {
 			t.fail(&nodeFault{node: alias, reason: fmt.Sprintf("aliases stand for more than %d values, or %d bytes of text", maxAliased, maxInlined)})
 			return
 		}
-		t.edits = append(t.edits, Edit{start, end, f.out.String()})
+		t.edits = append(t.edits, document.Edit{Start: start, End: end, New: f.out.String()})
 	}
 	t.aliased += written / inlinedForOne
 }
@@ -271,7 +271,7 @@ func (f *flow) write(n *yaml.Node, way int32, braces, field bool) {
 	if f.nodes++; f.nodes > maxAliased || f.out.Len() > f.room {
 		return
 	}
-	n = resolve(n)
+	n = document.Behind(n)
 	text, changed := f.texts[way]
 	tag := tagOf(n)
 	if changed && !document.StaysString(n) {

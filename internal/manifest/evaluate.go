@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/cozystack/image-overrides/internal/manifest/document"
 )
 
 // How kustomize 5.8.1 resolves anchors, aliases and merge keys before it looks for anything (kyaml, RNode.DeAnchor):
@@ -53,20 +55,9 @@ type step struct {
 
 // keyText is the text of a key, and ok that it is a scalar.
 func (k *kid) keyText() (text string, ok bool) {
-	n := resolve(k.key)
+	n := document.Behind(k.key)
 	return n.Value, n.Kind == yaml.ScalarNode
 }
-
-// resolve returns what an alias stands for, and any other node as it is.
-func resolve(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode {
-		return n.Alias
-	}
-	return n
-}
-
-// mergeTag is the tag that the YAML parser gives to a plain <<.
-const mergeTag = "!!merge"
 
 // nodeFault says which node cannot be read or changed, and why.
 type nodeFault struct {
@@ -154,7 +145,7 @@ func kidsOf(n *yaml.Node) []kid {
 	}
 	kids := make([]kid, 0, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		kids = append(kids, kid{key: n.Content[i], at: n.Content[i+1], child: i + 1, merge: n.Content[i].Tag == mergeTag})
+		kids = append(kids, kid{key: n.Content[i], at: n.Content[i+1], child: i + 1, merge: n.Content[i].Tag == document.MergeTag})
 	}
 	return kids
 }
@@ -237,7 +228,7 @@ func (e *evaluator) resolve(n *node, again bool) {
 // from the map to the node that holds the value.
 func (e *evaluator) merge(n *node, k *kid, via []step, has map[string]bool) {
 	from := k.node // resolved, where the merge key was left by another
-	text := resolve(k.at)
+	text := document.Behind(k.at)
 	if from == nil {
 		if e.open[text] {
 			e.fail(aroundItself(k.at))

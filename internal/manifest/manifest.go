@@ -113,12 +113,6 @@ func (s *Scalar) Places(at []int) { s.source.places(at) }
 // the piece, see [Reader.Read].
 func (s *Scalar) Replace(text string) { s.source.replace(text) }
 
-// An Edit is a change of bytes: New is to be written in place of those from Start to End.
-type Edit struct {
-	Start, End int
-	New        string
-}
-
 // A Fault says why a document cannot be read or changed.
 type Fault struct {
 	Offset  int // in the piece, from 0

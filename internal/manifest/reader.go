@@ -42,7 +42,7 @@ func (r *Reader) Odd() bool { return r.odd }
 
 // Read tells the scalars of the documents in a piece of a stream, which is one nearly always, and returns how many these are
 // and the edits that put others in their places, in order and until the next call. Where it fails, nothing that it told counts.
-func (r *Reader) Read(p document.Piece) (documents int, edits []Edit, fault *Fault) {
+func (r *Reader) Read(p document.Piece) (documents int, edits []document.Edit, fault *Fault) {
 	s := &r.scanner
 	s.rules, s.skip, s.visitor = r.Rules, r.Skip, r.Visitor
 	s.all, s.odd = r.All || r.Rules == nil, false
@@ -67,7 +67,7 @@ func (r *Reader) Read(p document.Piece) (documents int, edits []Edit, fault *Fau
 }
 
 // parse tells the documents of a text by the YAML parser.
-func (r *Reader) parse(body []byte) (documents int, edits []Edit, fault *Fault) {
+func (r *Reader) parse(body []byte) (documents int, edits []document.Edit, fault *Fault) {
 	if len(body) > MaxParsed {
 		at := r.scanner.pos
 		why := fmt.Sprintf("a document of which more than %d bytes have to be read by a YAML parser, because of %s", MaxParsed, reason(body, at))
@@ -131,7 +131,7 @@ func (r *Reader) item(start, end int) bool {
 		return false
 	}
 	for _, e := range t.edits {
-		s.edits = append(s.edits, Edit{start + e.Start, start + e.End, e.New})
+		s.edits = append(s.edits, document.Edit{Start: start + e.Start, End: start + e.End, New: e.New})
 	}
 	return true
 }

@@ -55,7 +55,7 @@ type scanner struct {
 
 	scalar Scalar
 	found  spot // where the scalar stands
-	edits  []Edit
+	edits  []document.Edit
 	marked int // the edits of objects that have ended
 }
 
@@ -661,5 +661,5 @@ func (s *scanner) replace(text string) {
 		style = yaml.DoubleQuotedStyle
 	}
 	start, end, text := document.Verbatim(f.start, f.end, style).Replace(text, f.json)
-	s.edits = append(s.edits, Edit{start, end, text})
+	s.edits = append(s.edits, document.Edit{Start: start, End: end, New: text})
 }

@@ -60,7 +60,7 @@ func (v *teller) Scalar(s *Scalar) {
 func told(r *Reader, text []byte, m mode) (list []string, ok bool, err error) {
 	v := teller{replace: m.rules != nil && !m.all}
 	r.Rules, r.All, r.Skip, r.Visitor = m.rules, m.all, isB, &v
-	documents, edits, fault := 1, []Edit(nil), (*Fault)(nil)
+	documents, edits, fault := 1, []document.Edit(nil), (*Fault)(nil)
 	if r.Parse {
 		documents, edits, fault = r.Read(document.Piece{Bytes: text})
 	} else {

@@ -30,7 +30,7 @@ type tree struct {
 	aliases  map[*yaml.Node]bool // what the document has aliases to; nil for none
 	replaced []replaced
 	ways     ways
-	edits    []Edit
+	edits    []document.Edit
 }
 
 // A branch is a value of a tree.
@@ -117,7 +117,7 @@ func (b branch) name() string {
 	if b.node != nil {
 		return ""
 	}
-	n := resolve(b.kid.at)
+	n := document.Behind(b.kid.at)
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		return ""
 	}
@@ -125,7 +125,7 @@ func (b branch) name() string {
 }
 
 func (b branch) text(listed bool) (string, bool) {
-	n := resolve(b.kid.at)
+	n := document.Behind(b.kid.at)
 	switch {
 	case n.Kind != yaml.ScalarNode || n.Value == "" && n.Style == 0: // null, but for nothing at all, is an image called null
 		return "", false

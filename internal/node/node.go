@@ -6,6 +6,7 @@ package node
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -25,31 +26,32 @@ func Map(text []byte) (*yaml.Node, error) {
 	return document.Content[0], nil
 }
 
-// Behind returns what an alias stands for, and any other node, or nil, as it is.
-func Behind(n *yaml.Node) *yaml.Node {
-	if n != nil && n.Kind == yaml.AliasNode {
-		return n.Alias
-	}
-	return n
-}
-
-// Last returns the last key of that text in a map, and its value behind an alias: the one that decoding
-// keeps. They are nil where there is none, and where n is no map.
-func Last(n *yaml.Node, name string) (key, value *yaml.Node) {
+// Own returns the last key of that text in a map, which is the one that decoding keeps, and its value as it stands. They are nil
+// where there is none, and where n is no map.
+func Own(n *yaml.Node, name string) (key, value *yaml.Node) {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil, nil
 	}
 	for i := len(n.Content) - 2; i >= 0; i -= 2 {
-		if Behind(n.Content[i]).Value == name {
-			return n.Content[i], Behind(n.Content[i+1])
+		if document.Behind(n.Content[i]).Value == name {
+			return n.Content[i], n.Content[i+1]
 		}
 	}
 	return nil, nil
 }
 
+// Last is [Own] with the value behind an alias.
+func Last(n *yaml.Node, name string) (key, value *yaml.Node) {
+	key, value = Own(n, name)
+	return key, document.Behind(value)
+}
+
+// Anchored reports whether an anchor stands on a value or in it.
+func Anchored(n *yaml.Node) bool { return n.Anchor != "" || slices.ContainsFunc(n.Content, Anchored) }
+
 // Scalar returns the text of a map's field, and "" where that is no scalar. Merge keys do not count.
 func Scalar(n *yaml.Node, name string) string {
-	_, value := Last(Behind(n), name)
+	_, value := Last(document.Behind(n), name)
 	if value == nil || value.Kind != yaml.ScalarNode {
 		return ""
 	}
@@ -73,7 +75,7 @@ type question struct {
 // n is nil or no map. Each map is looked through once for each key.
 func (f *Finder) Child(n *yaml.Node, key string) *yaml.Node {
 	const few = 16 // keys
-	if n = Behind(n); n == nil || n.Kind != yaml.MappingNode {
+	if n = document.Behind(n); n == nil || n.Kind != yaml.MappingNode {
 		return nil
 	}
 	var merges []*yaml.Node
@@ -107,7 +109,7 @@ func (f *Finder) Child(n *yaml.Node, key string) *yaml.Node {
 // mergesOf returns the maps that the merge keys of a map bring in, in their order.
 func mergesOf(n *yaml.Node) (maps []*yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Tag != "!!merge" {
+		if n.Content[i].Tag != document.MergeTag {
 			continue
 		}
 		from := n.Content[i+1]
@@ -158,6 +160,13 @@ func Flow(t *document.Text, n *yaml.Node) (start, end int, ok bool) {
 		}
 	}
 	return 0, 0, false
+}
+
+// Indent returns how far a key is indented, and whether only spaces are before it in its line, a byte order mark aside.
+func Indent(text *document.Text, key *yaml.Node) (int, bool) {
+	at, ok := text.Offset(key)
+	before := bytes.TrimPrefix(text.Bytes[LineStart(text, key):at], []byte("\uFEFF"))
+	return len(before), ok && strings.Trim(string(before), " ") == ""
 }
 
 // LineStart returns the offset of the line that a node starts in.

@@ -16,7 +16,7 @@ import (
 
 // childPlainly is Child without a memory, but for the maps on its way.
 func childPlainly(n *yaml.Node, key string, way map[*yaml.Node]bool) *yaml.Node {
-	if n = Behind(n); n == nil || n.Kind != yaml.MappingNode || way[n] {
+	if n = document.Behind(n); n == nil || n.Kind != yaml.MappingNode || way[n] {
 		return nil
 	}
 	if _, value := Last(n, key); value != nil {

@@ -3,24 +3,22 @@
 package node
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/cozystack/image-overrides/internal/manifest"
+	"github.com/cozystack/image-overrides/internal/manifest/paths"
 	"github.com/cozystack/image-overrides/internal/quote"
 )
 
-// A Name names an object of Kubernetes, with the fields of imageoverrides.Object.
-type Name struct {
-	APIVersion, Kind, Namespace, Name string
-}
-
 // NameOf returns the name of an object.
-func (f *Finder) NameOf(n *yaml.Node) Name {
+func (f *Finder) NameOf(n *yaml.Node) manifest.Object {
 	metadata := f.Child(n, "metadata")
-	return Name{Scalar(n, "apiVersion"), Scalar(n, "kind"), Scalar(metadata, "namespace"), Scalar(metadata, "name")}
+	return manifest.Object{
+		APIVersion: Scalar(n, "apiVersion"), Kind: Scalar(n, "kind"), Namespace: Scalar(metadata, "namespace"), Name: Scalar(metadata, "name"),
+	}
 }
 
 // A Trail is the way from a document to one of its values, the value's own step last. Nil is the
@@ -72,17 +70,16 @@ func (t *Trail) ends() (head, tail string, cut bool) {
 	return t.head, t.tail, t.cut
 }
 
-// text is one step, behind others or not.
+// text is one step, behind others or not. Unlike those of package paths, a key that prints stands without quotes
+// though it is no ASCII, as the command has always written it.
 func (t *Trail) text(behind bool) string {
-	switch {
-	case t.item >= 0:
-		return fmt.Sprintf("[%d]", t.item)
-	case t.key == "" || strings.ContainsAny(t.key, `.[]"`) || quote.Plain(t.key) != t.key:
-		return fmt.Sprintf("[%s]", quote.Value(t.key))
-	case behind:
-		return "." + t.key
+	if t.item < 0 && quote.Plain(t.key) == t.key && t.key != "" && !strings.ContainsAny(t.key, `.[]"`) {
+		if behind {
+			return "." + t.key
+		}
+		return t.key
 	}
-	return t.key
+	return string(paths.Step{Key: t.key, Item: t.item}.Append(nil, behind))
 }
 
 // An Object is one of the objects of a text: a document, or an item of a list of objects.
@@ -100,7 +97,7 @@ func (f *Finder) Objects(roots []*yaml.Node) []Object {
 	var visit func(n *yaml.Node, t *Trail, document int)
 	visit = func(n *yaml.Node, t *Trail, document int) {
 		items := f.Child(n, "items")
-		if items == nil || items.Kind != yaml.SequenceNode || !strings.HasSuffix(Scalar(n, "kind"), "List") {
+		if items == nil || items.Kind != yaml.SequenceNode || !manifest.IsList(Scalar(n, "kind")) {
 			found = append(found, Object{n, t, document})
 			return
 		}

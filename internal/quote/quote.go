@@ -57,6 +57,23 @@ func Shorten(s string, limit int) string {
 	return head + between + s[at:]
 }
 
+// MaxLine is how many bytes a line has at the most, before escapes.
+const MaxLine = 8 << 10
+
+// Line returns a text as one line, with escapes for what does not print in it, and shortened to 8 KiB before these.
+func Line(s string) string {
+	var b strings.Builder
+	for _, r := range Shorten(s, MaxLine) {
+		if strconv.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRune(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
+}
+
 // start returns the characters of the first n bytes of a text that has more.
 func start(s string, n int) string {
 	for at := n; at > max(0, n-utf8.UTFMax); at-- {

@@ -72,6 +72,6 @@ func (s *Signatures) Over(root int, path string) (offset int, found bool) {
 		if err != nil || i >= len(items.Content) {
 			return 0, false
 		}
-		n, path = node.Behind(items.Content[i]), path[len(step[0]):]
+		n, path = document.Behind(items.Content[i]), path[len(step[0]):]
 	}
 }

@@ -12,26 +12,11 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/cozystack/image-overrides/internal/manifest/document"
-	"github.com/cozystack/image-overrides/internal/node"
 )
 
 // lines is the edit that puts lines at the start of a line, or at the end of the text.
-func (r *Release) lines(at, indent int, text string) edit {
-	margin := strings.Repeat(" ", indent)
-	lines := strings.SplitAfter(text, "\n")
-	for i, line := range lines {
-		if strings.TrimRight(line, "\n") != "" {
-			lines[i] = margin + line
-		}
-	}
-	text = strings.Join(lines, "")
-	if at > 0 && r.bytes()[at-1] != '\n' { // the text ends without a line break, and still does
-		text = "\n" + strings.TrimRight(text, "\n")
-	}
-	if r.text.crlf {
-		text = strings.ReplaceAll(text, "\n", "\r\n")
-	}
-	return edit{at, at, text}
+func (r *Release) lines(at, indent int, lines string) document.Edit {
+	return document.Insert(r.bytes(), at, indent, lines)
 }
 
 // linesEnd returns where the lines of a block style value end, which is at end or before. Blank lines and
@@ -63,13 +48,6 @@ func endsBlank(n *yaml.Node) bool {
 	}
 	lines := strings.Split(strings.TrimSuffix(n.Value, "\n"), "\n")
 	return n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 && strings.TrimSpace(lines[len(lines)-1]) == ""
-}
-
-// indent returns how far a key is indented, where only spaces are before it in its line.
-func (r *Release) indent(key *yaml.Node) (int, bool) {
-	at, ok := r.parsed().Offset(key)
-	start := node.LineStart(r.parsed(), key)
-	return at - start, ok && strings.Trim(string(r.bytes()[start:at]), " ") == ""
 }
 
 // blockText writes a list of post-renderers as YAML in block style.

@@ -8,7 +8,6 @@
 package release
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
+	"github.com/cozystack/image-overrides/internal/manifest"
 	"github.com/cozystack/image-overrides/internal/manifest/document"
 	"github.com/cozystack/image-overrides/internal/node"
 	"github.com/cozystack/image-overrides/internal/refuse"
@@ -30,10 +30,9 @@ type Text struct {
 
 	parsed  *document.Text
 	find    node.Finder
-	crlf    bool               // its first line ends so
 	weights map[*yaml.Node]int // of what aliases stand for
 	aliased int                // values that those in post-renderers stand for
-	edits   []edit
+	edits   []document.Edit
 }
 
 // A Release is a HelmRelease in a text.
@@ -84,8 +83,6 @@ func (f field) end(text *document.Text) int {
 // it changes with what it stands for.
 func Find(parsed *document.Text) *Text {
 	t := &Text{parsed: parsed, weights: make(map[*yaml.Node]int)}
-	first := bytes.IndexByte(parsed.Bytes, '\n')
-	t.crlf = first > 0 && parsed.Bytes[first-1] == '\r'
 	var visit func(n, next, sops *yaml.Node, document int, trail *node.Trail)
 	visit = func(n, next, sops *yaml.Node, document int, trail *node.Trail) {
 		if n.Kind == yaml.AliasNode {
@@ -101,7 +98,7 @@ func Find(parsed *document.Text) *Text {
 			r.spec = get(n, "spec", next)
 			r.list = get(r.spec.value, "postRenderers", r.spec.next)
 			t.Releases = append(t.Releases, r)
-		case strings.HasSuffix(kind, "List"):
+		case manifest.IsList(kind):
 			if items := get(n, "items", next); items.value != nil {
 				trail := trail.Under("items")
 				each(items, func(i int, n, next *yaml.Node) { visit(n, next, sops, document, trail.At(i)) })
@@ -232,7 +229,10 @@ func (t *Text) Apply() (text []byte, bad []*Release) {
 	if t.edits == nil {
 		return t.parsed.Bytes, nil
 	}
-	text = splice(t.parsed.Bytes, t.edits)
+	text, ok := document.Splice(t.parsed.Bytes, t.edits)
+	if !ok {
+		return nil, t.toBlame()
+	}
 	if bad := t.verify(text); bad != nil {
 		return nil, bad
 	}

@@ -4,7 +4,6 @@ package release
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -18,24 +17,6 @@ import (
 
 // ErrNoSpec is of a release without what post-renderers would stand in.
 var ErrNoSpec = errors.New("the release has no spec")
-
-// An edit puts text in place of the bytes from start to end.
-type edit struct {
-	start, end int
-	text       string
-}
-
-// splice makes edits, which do not overlap.
-func splice(text []byte, edits []edit) []byte {
-	slices.SortFunc(edits, func(a, b edit) int { return cmp.Or(a.start-b.start, a.end-b.end) })
-	var out []byte
-	at := 0
-	for _, e := range edits {
-		out = append(append(out, text[at:e.start]...), e.text...)
-		at = e.end
-	}
-	return append(out, text[at:]...)
-}
 
 // ErrPlace is of what has no bytes of its own, or none that can be told apart.
 var ErrPlace = errors.New("spec.postRenderers cannot be edited in this place; write spec and spec.postRenderers out, as block style maps and lists without anchors")
@@ -51,7 +32,7 @@ func (r *Release) Edit() error {
 	return nil
 }
 
-func (r *Release) edits() ([]edit, error) {
+func (r *Release) edits() ([]document.Edit, error) {
 	spec, list := r.spec.value, r.list.value
 	switch {
 	case spec == nil:
@@ -84,17 +65,15 @@ func (r *Release) shared() bool {
 	}
 	gone, _ := r.plan()
 	for j := range gone {
-		if anchored(list.Content[j]) {
+		if node.Anchored(list.Content[j]) {
 			return true
 		}
 	}
 	return r.spec.value.Anchor != "" || list.Anchor != ""
 }
 
-func anchored(n *yaml.Node) bool { return n.Anchor != "" || slices.ContainsFunc(n.Content, anchored) }
-
 // insert adds the field: in block style behind the other fields, in flow style before them.
-func (r *Release) insert() ([]edit, error) {
+func (r *Release) insert() ([]document.Edit, error) {
 	spec := r.spec.value
 	if spec.Style&yaml.FlowStyle != 0 {
 		start, end, ok := node.Flow(r.parsed(), spec)
@@ -110,18 +89,18 @@ func (r *Release) insert() ([]edit, error) {
 				text += " "
 			}
 		}
-		return []edit{{start + 1, start + 1, text}}, nil
+		return []document.Edit{{Start: start + 1, End: start + 1, New: text}}, nil
 	}
-	indent, ok := r.indent(spec.Content[0])
+	indent, ok := node.Indent(r.parsed(), spec.Content[0])
 	if !ok {
 		return nil, ErrPlace
 	}
 	at := r.linesEnd(spec, r.spec.end(r.parsed()), indent)
-	return []edit{r.lines(at, indent, "postRenderers:\n"+blockText(r.Merged))}, nil
+	return []document.Edit{r.lines(at, indent, "postRenderers:\n"+blockText(r.Merged))}, nil
 }
 
 // fill gives items to a list without any, which may be written as [], null or nothing.
-func (r *Release) fill() ([]edit, error) {
+func (r *Release) fill() ([]document.Edit, error) {
 	start, end, ok := node.Flow(r.parsed(), r.list.value)
 	if !ok {
 		s, found := r.parsed().Scalar(r.list.value)
@@ -138,9 +117,9 @@ func (r *Release) fill() ([]edit, error) {
 		if r.bytes()[start-1] == ':' {
 			text = " " + text
 		}
-		return []edit{{start, end, text}}, nil
+		return []document.Edit{{Start: start, End: end, New: text}}, nil
 	}
-	indent, ok := r.indent(r.list.key)
+	indent, ok := node.Indent(r.parsed(), r.list.key)
 	if !ok {
 		return nil, ErrPlace
 	}
@@ -149,11 +128,11 @@ func (r *Release) fill() ([]edit, error) {
 		next = end + n + 1
 	}
 	start = len(bytes.TrimRight(r.bytes()[:start], " \t"))
-	return []edit{{start, end, ""}, r.lines(next, indent, blockText(r.Merged))}, nil
+	return []document.Edit{{Start: start, End: end, New: ""}, r.lines(next, indent, blockText(r.Merged))}, nil
 }
 
 // remove takes the field out.
-func (r *Release) remove() ([]edit, error) {
+func (r *Release) remove() ([]document.Edit, error) {
 	spec, list := r.spec.value, r.list
 	text := r.bytes()
 	at := slices.Index(spec.Content, list.key)
@@ -174,20 +153,20 @@ func (r *Release) remove() ([]edit, error) {
 		if !ok {
 			return nil, ErrPlace
 		}
-		return []edit{{start, end, ""}}, nil
+		return []document.Edit{{Start: start, End: end, New: ""}}, nil
 	}
 	if len(spec.Content) == 2 { // a map without fields needs braces
 		return nil, ErrPlace
 	}
-	indent, ok := r.indent(list.key)
+	indent, ok := node.Indent(r.parsed(), list.key)
 	if !ok {
 		return nil, ErrPlace
 	}
-	return []edit{{node.LineStart(r.parsed(), list.key), r.linesEnd(list.value, list.end(r.parsed()), indent+1), ""}}, nil
+	return []document.Edit{{Start: node.LineStart(r.parsed(), list.key), End: r.linesEnd(list.value, list.end(r.parsed()), indent+1), New: ""}}, nil
 }
 
 // blockItems edits the lines of a list with dashes.
-func (r *Release) blockItems() ([]edit, error) {
+func (r *Release) blockItems() ([]document.Edit, error) {
 	type lines struct{ start, end int }
 	var items []lines
 	indent := 0
@@ -205,14 +184,14 @@ func (r *Release) blockItems() ([]edit, error) {
 	if !placed {
 		return nil, ErrPlace
 	}
-	var edits []edit
+	var edits []document.Edit
 	with, behind := r.plan()
 	for j, news := range with {
-		e := edit{items[j].start, items[j].end, ""}
+		e := document.Edit{Start: items[j].start, End: items[j].end, New: ""}
 		if len(news) > 0 {
-			e.text = r.lines(items[j].start, indent, blockText(news)).text
-			if e.end == len(r.bytes()) && !bytes.HasSuffix(r.bytes(), []byte("\n")) {
-				e.text = strings.TrimRight(e.text, "\r\n")
+			e.New = r.lines(items[j].start, indent, blockText(news)).New
+			if e.End == len(r.bytes()) && !bytes.HasSuffix(r.bytes(), []byte("\n")) {
+				e.New = strings.TrimRight(e.New, "\r\n")
 			}
 		}
 		edits = append(edits, e)
@@ -229,7 +208,7 @@ func (r *Release) blockItems() ([]edit, error) {
 
 // flowItems writes a list in brackets anew from its items' texts. The space between them is that
 // before the first.
-func (r *Release) flowItems() ([]edit, error) {
+func (r *Release) flowItems() ([]document.Edit, error) {
 	start, end, ok := node.Flow(r.parsed(), r.list.value)
 	if !ok {
 		return nil, ErrPlace
@@ -268,5 +247,5 @@ func (r *Release) flowItems() ([]edit, error) {
 		between = ", "
 	}
 	closing := strings.ReplaceAll(gaps[len(gaps)-1], ",", "")
-	return []edit{{start + 1, end - 1, gaps[0] + strings.Join(parts, between) + closing}}, nil
+	return []document.Edit{{Start: start + 1, End: end - 1, New: gaps[0] + strings.Join(parts, between) + closing}}, nil
 }

@@ -142,7 +142,7 @@ func (in *reader) maps(kind string, n *yaml.Node, t *node.Trail, way ...string) 
 	var list []carrier
 	first := make(map[string]*yaml.Node)
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := node.Behind(n.Content[i])
+		key := document.Behind(n.Content[i])
 		if key.Value != way[0] && way[0] != "*" {
 			continue
 		}
@@ -150,7 +150,7 @@ func (in *reader) maps(kind string, n *yaml.Node, t *node.Trail, way ...string) 
 			return nil, in.twice(t.Under(key.Value).String(), before, key)
 		}
 		first[key.Value] = key
-		below, fault := in.maps(kind, node.Behind(n.Content[i+1]), t.Under(key.Value), way[1:]...)
+		below, fault := in.maps(kind, document.Behind(n.Content[i+1]), t.Under(key.Value), way[1:]...)
 		if fault != nil {
 			return nil, fault
 		}
@@ -182,7 +182,7 @@ func (in *reader) texts(kind string, o node.Object) ([]carrier, *Fault) {
 			return nil, &Fault{Rule: InSecret, Reason: fmt.Sprintf("%s of the %s must be a map", field, kind)}
 		}
 		for i := 0; i+1 < len(values.Content); i += 2 {
-			c := carrier{kind: kind, key: node.Behind(values.Content[i]).Value, value: node.Behind(values.Content[i+1])}
+			c := carrier{kind: kind, key: document.Behind(values.Content[i]).Value, value: document.Behind(values.Content[i+1])}
 			c.path = o.Trail.Under(field).Under(c.key).String()
 			var problem string
 			switch {

@@ -128,7 +128,7 @@ func (t *Text) Doubles(path string, keys ...string) []Double {
 		return nil
 	}
 	d := doubles{path: path, seen: make(map[*yaml.Node]bool)}
-	n := resolve(t.parsed.Roots[0])
+	n := document.Behind(t.parsed.Roots[0])
 	for i, key := range keys {
 		d.path = strings.Join(keys[:i+1], ".")
 		d.onTheWay(n, key)
@@ -136,11 +136,11 @@ func (t *Text) Doubles(path string, keys ...string) []Double {
 		if !ok {
 			return t.placed(d.found)
 		}
-		n = resolve(n.Content[at+1])
+		n = document.Behind(n.Content[at+1])
 	}
 	if len(d.found) == 0 && n.Kind == yaml.SequenceNode {
 		for i, entry := range n.Content {
-			d.inside(resolve(entry), i)
+			d.inside(document.Behind(entry), i)
 		}
 	}
 	return t.placed(d.found)
@@ -151,7 +151,7 @@ func (t *Text) placed(list []Double) []Double {
 	spots := make([]spot, 0, 2*len(list))
 	for i := range list {
 		d := &list[i]
-		d.Merged = resolve(d.second).Tag == mergeTag
+		d.Merged = document.Behind(d.second).Tag == document.MergeTag
 		spots = append(spots, spot{d.first, &d.First}, spot{d.second, &d.Second})
 	}
 	t.find(spots)
@@ -195,8 +195,8 @@ func (d *doubles) fields(n *yaml.Node, twice func(k string, second, first *yaml.
 	own, merged := make(map[string]*yaml.Node), make(map[string]*yaml.Node)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		node := n.Content[i]
-		key := resolve(node)
-		if key.Tag != mergeTag {
+		key := document.Behind(node)
+		if key.Tag != document.MergeTag {
 			if first := own[keyText(key)]; first != nil {
 				twice(keyText(key), node, first)
 			} else if key.Kind == yaml.ScalarNode {
@@ -206,7 +206,7 @@ func (d *doubles) fields(n *yaml.Node, twice func(k string, second, first *yaml.
 		}
 		for _, m := range mergedBy(n.Content[i+1]) {
 			for j := 0; j+1 < len(m.Content); j += 2 {
-				k := resolve(m.Content[j])
+				k := document.Behind(m.Content[j])
 				first := own[keyText(k)]
 				if first == nil {
 					first = merged[keyText(k)]
@@ -225,13 +225,13 @@ func (d *doubles) fields(n *yaml.Node, twice func(k string, second, first *yaml.
 
 // mergedBy returns the maps that a merge key brings in.
 func mergedBy(value *yaml.Node) []*yaml.Node {
-	value = resolve(value)
+	value = document.Behind(value)
 	if value.Kind == yaml.MappingNode {
 		return []*yaml.Node{value}
 	}
 	var maps []*yaml.Node
 	for _, item := range value.Content {
-		if item = resolve(item); item.Kind == yaml.MappingNode {
+		if item = document.Behind(item); item.Kind == yaml.MappingNode {
 			maps = append(maps, item)
 		}
 	}
@@ -279,7 +279,7 @@ func (t *Text) Answer(list []Question, keys ...string) {
 		if q.Entry >= 0 && n.Kind == yaml.SequenceNode && q.Entry < len(n.Content) {
 			n = n.Content[q.Entry]
 			if !q.Own {
-				n = resolve(n)
+				n = document.Behind(n)
 			}
 		}
 		if q.Field != "" {
@@ -294,7 +294,7 @@ func (t *Text) Answer(list []Question, keys ...string) {
 			case ok && q.Key:
 				n = n.Content[at]
 			case ok:
-				n = resolve(n.Content[at+1])
+				n = document.Behind(n.Content[at+1])
 			case q.Only:
 				continue
 			}
@@ -315,13 +315,13 @@ func (t *Text) under(keys ...string) *yaml.Node {
 	if len(t.parsed.Roots) == 0 {
 		return &yaml.Node{Line: 1, Column: 1}
 	}
-	n := resolve(t.parsed.Roots[0])
+	n := document.Behind(t.parsed.Roots[0])
 	for _, key := range keys {
 		at, ok := placesOf(n)[key]
 		if !ok {
 			break
 		}
-		n = resolve(n.Content[at+1])
+		n = document.Behind(n.Content[at+1])
 	}
 	return n
 }
@@ -347,18 +347,7 @@ func placesOf(n *yaml.Node) map[string]int {
 	}
 	places := make(map[string]int, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		places[keyText(resolve(n.Content[i]))] = i
+		places[keyText(document.Behind(n.Content[i]))] = i
 	}
 	return places
 }
-
-// resolve returns what an alias stands for, and any other node as it is.
-func resolve(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode {
-		return n.Alias
-	}
-	return n
-}
-
-// mergeTag is the tag that the YAML parser gives to a plain <<.
-const mergeTag = "!!merge"

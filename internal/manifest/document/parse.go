@@ -39,6 +39,17 @@ type Text struct {
 	marks                map[int][]int // offsets by line, every markEvery characters
 }
 
+// MergeTag is the tag that the YAML parser gives to a plain <<.
+const MergeTag = "!!merge"
+
+// Behind returns what an alias stands for, and any other node, or nil, as it is.
+func Behind(n *yaml.Node) *yaml.Node {
+	if n != nil && n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
 // Parse parses text as YAML, with the parser and the settings of kustomize, and
 // where it is none, as one or more JSON values: YAML 1.1 lacks some of JSON's
 // escapes. YAML version directives are passed over, since the parser knows one

@@ -25,11 +25,11 @@ func Append(b []byte, path []Step) []byte {
 		if len(b)-start > Longest/2 && len(path)-i > 2*tail {
 			b = append(b, "..."...)
 			for _, step := range path[len(path)-tail:] {
-				b = step.append(b, start)
+				b = step.Append(b, len(b) > start)
 			}
 			return b
 		}
-		b = step.append(b, start)
+		b = step.Append(b, len(b) > start)
 	}
 	return b
 }
@@ -37,8 +37,8 @@ func Append(b []byte, path []Step) []byte {
 // tail is how many steps of the end of a path are written, however long it is.
 const tail = 4
 
-// append writes a step behind the others, which begin at an offset.
-func (s Step) append(b []byte, start int) []byte {
+// Append writes one step as people write it, behind others or as the first.
+func (s Step) Append(b []byte, behind bool) []byte {
 	if s.Item >= 0 {
 		return append(strconv.AppendInt(append(b, '['), int64(s.Item), 10), ']')
 	}
@@ -49,7 +49,7 @@ func (s Step) append(b []byte, start int) []byte {
 	if !simple || len(s.Key) > quote.Limit {
 		return append(append(append(b, '['), quote.Value(s.Key)...), ']')
 	}
-	if len(b) > start {
+	if behind {
 		b = append(b, '.')
 	}
 	return append(b, s.Key...)
