@@ -363,3 +363,26 @@ func TestUsage(t *testing.T) {
 		}
 	}
 }
+
+// TestReadme: the commands that the README shows are there, with the flags that it gives them.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile(`(?m)^    go run \. (\S+)(.*)$`).FindAllStringSubmatch(string(readme), -1)
+	if len(shown) < 3 {
+		t.Fatalf("%d commands in the README", len(shown))
+	}
+	for _, m := range shown {
+		var stdout, stderr bytes.Buffer
+		if status := (streams{stdout: &stdout, stderr: &stderr}).run(t.Context(), []string{m[1], "-h"}); status != statusThere {
+			t.Errorf("%s: status %d, %s", m[1], status, stderr.String())
+		}
+		for _, flag := range regexp.MustCompile(` (-\w+)`).FindAllStringSubmatch(m[2], -1) {
+			if !strings.Contains(stdout.String(), "  "+flag[1]+" ") && !strings.Contains(stdout.String(), " "+flag[1]+" ") {
+				t.Errorf("%s: no flag %s in its usage", m[0], flag[1])
+			}
+		}
+	}
+}

@@ -61,6 +61,8 @@ type Copied struct {
 //
 // The error is an [*Error] about the one of both images that it names. What was sent before it stays, and is no
 // image yet: a manifest is sent after all that is in it.
+//
+// The zero Image is none, and ErrNotConfigured.
 func (c *Client) Copy(ctx context.Context, from, to reference.Image) (digest string, err error) {
 	copied, err := c.CopyWith(ctx, from, to, Copying{})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 // It costs one HEAD, and a GET where that settles nothing; with token servers a HEAD and a request for the
 // token before it. What comes back is a digest of sha256, or where the registry says so of sha384 or sha512. The error is an
 // [*Error], and the digest then empty.
+// The zero Image is none, and ErrNotConfigured.
 func (c *Client) Resolve(ctx context.Context, image reference.Image) (digest string, err error) {
 	if digest := image.Digest(); digest != "" {
 		return digest, nil
@@ -25,6 +26,8 @@ func (c *Client) Resolve(ctx context.Context, image reference.Image) (digest str
 // Check asks whether an image is there: nil says so. An image with a digest is asked for by that, whatever its
 // tag, as a node pulls it. With a platform in the settings the image must be there for that; whether
 // the registry has the manifest that its index names for it is not asked. The error is an [*Error].
+//
+// The zero Image is none, and ErrNotConfigured.
 func (c *Client) Check(ctx context.Context, image reference.Image) error {
 	_, err := c.one(ctx, image)
 	return err
