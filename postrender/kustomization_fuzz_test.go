@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
+	"github.com/cozystack/image-overrides/imageoverrides/audit"
 	"github.com/cozystack/image-overrides/postrender"
 )
 
@@ -54,11 +55,11 @@ func TestPatchesLarge(t *testing.T) {
 	}
 	const n = 30_000
 	text := strings.Repeat("a ", n)
-	var places []postrender.Place
+	var places []audit.Place
 	object := imageoverrides.Object{APIVersion: "v1", Kind: "ConfigMap", Name: "c"}
 	for i := n - 1; i >= 0; i-- {
-		places = append(places, postrender.Place{Object: object, Parts: []postrender.Part{{Pointer: "/data/x", Text: text, Start: 2 * i, End: 2*i + 1}}},
-			postrender.Place{Object: object, Parts: []postrender.Part{{Pointer: fmt.Sprintf("/data/%d", i), Text: "a"}}})
+		places = append(places, place(object, audit.Part{Pointer: "/data/x", Text: text, Start: 2 * i, End: 2*i + 1}),
+			place(object, audit.Part{Pointer: fmt.Sprintf("/data/%d", i), Text: "a"}))
 	}
 	r, unpatched := postrender.Patches(table, places)
 	if unpatched != nil || len(r.Kustomize.Patches) != 1 || strings.Count(r.Kustomize.Patches[0].Patch, "reg.example.org/a") != 2*n {

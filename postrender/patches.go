@@ -18,44 +18,14 @@ import (
 	"github.com/fluxcd/pkg/apis/kustomize"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
+	"github.com/cozystack/image-overrides/imageoverrides/audit"
+	"github.com/cozystack/image-overrides/internal/manifest/document"
 	"github.com/cozystack/image-overrides/internal/quote"
 	"github.com/cozystack/image-overrides/reference"
 )
 
-// A Place is an image in an object where a table of images does not reach: in an argument, a custom resource, a ConfigMap. It is one text, or
-// one image in several fields.
-type Place struct {
-	Object imageoverrides.Object
-	Parts  []Part
-}
-
-// A Part is a string of an object, with an image or a part of one in it.
-type Part struct {
-	Role    Role
-	Pointer string // the way to the value from the object, by RFC 6901; see Pointer
-	Text    string // the value, whole
-
-	// Start and End are where the image stands in Text, in bytes from 0, as in --image=nginx:1. Both are 0 for all of the text.
-	Start, End int
-
-	// JSON is the value as JSON has it where it is no string, as the tag 1.2 is a number without quotes. It becomes a string. It must be what
-	// kustomize makes of the value: numbers as Go's encoding/json writes them.
-	JSON json.RawMessage
-}
-
-// A Role says what a part is of an image.
-type Role string
-
-// The roles of parts. An image of several is [registry/]repository[:tag][@digest].
-const (
-	Whole      Role = ""
-	Registry   Role = "registry"
-	Repository Role = "repository"
-	Tag        Role = "tag"
-	Digest     Role = "digest"
-)
-
-var roles = []Role{Whole, Registry, Repository, Tag, Digest}
+// roles are all roles of parts, in the order in which they stand in an image.
+var roles = []audit.Role{audit.RoleWhole, audit.RoleRegistry, audit.RoleRepository, audit.RoleName, audit.RoleTag, audit.RoleDigest}
 
 // Unpatched is a place that a table has an entry for, and that cannot be patched.
 type Unpatched struct {
@@ -81,31 +51,39 @@ func Pointer(steps ...any) string {
 	return b.String()
 }
 
-// Patches returns a post-renderer that gives the images of places the names that the table says, as [imageoverrides.Table.Apply] does: one JSON 6902 patch for each object, in the
+// Patches returns a post-renderer that gives images where a table of images does not reach the names that the table says, as [imageoverrides.Table.Apply] does. The places are those of
+// an audit of what one release's chart renders, with [audit.Options].Parts: of a report of several releases those with one Source. There is one JSON 6902 patch for each object, in the
 // order in which the objects come first. It is for the release's own post-renderers; [Merge] leaves it where it is. Where there is nothing to
 // patch it is the zero PostRenderer, which nobody should write.
+//
+// Places that Flux reaches are the table's business and give no patch, nor do those in the values of a HelmRelease, which are that release's business. A place
+// made by hand needs an object, Parts, and [audit.Unreached] as its Status.
 //
 // Each patch begins with a test of every value that it replaces. A chart that has another value there, or none, so makes Flux refuse the release, with
 // a message that has the pointer, and does not run an image that nobody looked at. Where the object is gone kustomize passes over its patch. The
 // target is the object and no other: group, version, kind, name and namespace are regular expressions to kustomize, and escaped. An image inside of a text changes its own bytes, and several in
 // one text are one change.
 //
-// No JSON 6902 patch works on an object with a text of several lines that begins with a tab: kustomize 5.8.1 cannot read it again, and says so.
+// No JSON 6902 patch works on an object with a text of several lines that begins with a tab: kustomize 5.8.1 cannot read it again, and says so. In an object that
+// has a patch kustomize takes integers of more than 2^53 for floats.
 //
-// Places that the table leaves as they are give no patch. unpatched has those that it does not, and that cannot be patched: an object without a name, a key <<, parts
+// Places that the table leaves as they are give no patch. unpatched has those that it does not, or has an entry for, and that cannot be patched: an entry that is meant for the
+// image and does not match it, a place that is only suspected, a hook that Flux keeps from post-renderers, an object without a name, a key <<, parts
 // that cannot say what the table does (a tag where there is no field for it), a part that is not in its text, or two places that
 // disagree about one value. An unknown table leaves all places as they are. places is not changed.
-func Patches(t imageoverrides.Table, places []Place) (r helmv2.PostRenderer, unpatched []Unpatched) {
+func Patches(t imageoverrides.Table, places []audit.Place) (r helmv2.PostRenderer, unpatched []Unpatched) {
 	objects := make(map[imageoverrides.Object]*objectPatch)
 	var order []*objectPatch
 	refused := make(map[int]string) // by place
-	for i, p := range places {
-		changes, reason := p.changes(t)
+	for i := range places {
+		p := &places[i]
+		changes, reason := changesOf(p, t)
 		if reason == "" && len(changes) > 0 {
-			o := objects[p.Object]
+			object := p.Object()
+			o := objects[object]
 			if o == nil {
-				o = &objectPatch{object: p.Object, values: make(map[string]*patchedValue)}
-				objects[p.Object] = o
+				o = &objectPatch{object: object, values: make(map[string]*patchedValue)}
+				objects[object] = o
 				order = append(order, o)
 			}
 			reason = o.add(i, changes)
@@ -134,13 +112,63 @@ func Patches(t imageoverrides.Table, places []Place) (r helmv2.PostRenderer, unp
 
 // A partChange is a part, and the text for it.
 type partChange struct {
-	Part
+	audit.Part
 	new string
 }
 
-// changes returns what a table changes in a place, or why it cannot be changed.
-func (p *Place) changes(t imageoverrides.Table) ([]partChange, string) {
-	parts := make(map[Role]*Part)
+// changesOf returns what a table changes in a place, or why it cannot be changed.
+func changesOf(p *audit.Place, t imageoverrides.Table) ([]partChange, string) {
+	if !t.Known() || p.Status == audit.Rewritten || p.Status == audit.Kept || p.Status == audit.Missed || p.Reason == audit.ReasonValues {
+		return nil, ""
+	}
+	parts, reason := partsOf(p)
+	whole := put(parts)
+	if reason != "" {
+		whole = cmp.Or(p.Whole, p.Image)
+	}
+	outcome, entries := t.Apply(whole)
+	switch {
+	case outcome == whole && len(entries) == 0 && 0 <= p.Entry && p.Entry < t.Len() && p.Reason != "":
+		return nil, fmt.Sprintf("entry %d is meant for it and does not match %s; write one that does", p.Entry, quote.Plain(whole))
+	case outcome == whole && (reason == "" || whole != ""):
+		return nil, ""
+	case p.Status == audit.Suspected:
+		return nil, "it reads like an image, and nothing says that it is one; look at it, and have it patched as one if it is"
+	case p.Reason == audit.ReasonHook:
+		return nil, "it is a hook, which Flux keeps from post-renderers; change it in the chart's values"
+	case p.Reason == audit.ReasonPrefix:
+		return nil, "it is a registry or the start of a path, and no image; change it in the chart's values"
+	case reason != "":
+		return nil, reason
+	case p.Name == "" || p.Kind == "":
+		return nil, "the object has no name or no kind, so that no patch can be for it"
+	}
+	want := map[audit.Role]string{audit.RoleWhole: outcome}
+	if parts[audit.RoleWhole] == nil {
+		if want, reason = divide(outcome, parts); reason != "" {
+			return nil, reason
+		}
+	}
+	var changes []partChange
+	for _, r := range roles {
+		part := parts[r]
+		if part == nil || textOf(part) == want[r] {
+			continue
+		}
+		if strings.Contains(part.Pointer+"/", "/<</") {
+			return nil, "a key on the way is <<, which kustomize takes for a merge key, so that no patch can be for it"
+		}
+		if isBare(part) && !isString(want[r]) {
+			return nil, fmt.Sprintf("it stands without quotes in a text, where %s is no string; put it in quotes there", quote.Plain(want[r]))
+		}
+		changes = append(changes, partChange{*part, want[r]})
+	}
+	return changes, ""
+}
+
+// partsOf returns the parts of a place by their roles, or why they are no image.
+func partsOf(p *audit.Place) (parts map[audit.Role]*audit.Part, reason string) {
+	parts = make(map[audit.Role]*audit.Part)
 	for i := range p.Parts {
 		part := p.Parts[i]
 		if part.Start == 0 && part.End == 0 {
@@ -152,78 +180,91 @@ func (p *Place) changes(t imageoverrides.Table) ([]partChange, string) {
 		}
 		parts[part.Role] = &part
 	}
-	text := func(r Role) string {
-		if part := parts[r]; part != nil {
-			return part.Text[part.Start:part.End]
-		}
+	switch {
+	case len(parts) == 0 && p.Image != "":
+		return nil, "it is written with escapes in a text, or the audit was made without Options.Parts"
+	case len(parts) == 0 || parts[audit.RoleWhole] != nil && len(parts) > 1, parts[audit.RoleWhole] == nil && parts[audit.RoleRepository] == nil:
+		return nil, "the parts are no image: one that is whole, or a repository and what belongs to it"
+	}
+	return parts, ""
+}
+
+// textOf is the image, or the part of it, in a part; "" for nil.
+func textOf(p *audit.Part) string {
+	if p == nil {
 		return ""
 	}
-	whole := text(Whole)
-	switch {
-	case len(parts) == 0 || parts[Whole] != nil && len(parts) > 1 || parts[Whole] == nil && parts[Repository] == nil:
-		return nil, "the parts are no image: one that is whole, or a repository and what belongs to it"
-	case parts[Whole] == nil:
-		whole = text(Repository)
-		if registry := text(Registry); registry != "" {
-			whole = registry + "/" + whole
-		}
-		if tag := text(Tag); tag != "" {
-			whole += ":" + tag
-		}
-		if digest := text(Digest); digest != "" {
+	return p.Text[p.Start:p.End]
+}
+
+// put puts an image together; "" without parts.
+func put(parts map[audit.Role]*audit.Part) string {
+	text := func(r audit.Role) string { return textOf(parts[r]) }
+	whole := text(audit.RoleWhole) + text(audit.RoleRepository)
+	if name := text(audit.RoleName); name != "" {
+		whole += "/" + name
+	}
+	if registry := text(audit.RoleRegistry); registry != "" {
+		whole = registry + "/" + whole
+	}
+	if tag := text(audit.RoleTag); tag != "" {
+		whole += ":" + tag
+	}
+	if digest := text(audit.RoleDigest); digest != "" {
+		if !strings.Contains(digest, ":") {
+			whole += "@sha256:" + digest
+		} else {
 			whole += "@" + digest
 		}
 	}
-	outcome, _ := t.Apply(whole)
-	if outcome == whole {
-		return nil, ""
-	}
-	if p.Object.Name == "" || p.Object.Kind == "" {
-		return nil, "the object has no name or no kind, so that no patch can be for it"
-	}
-	for _, part := range parts {
-		if strings.Contains(part.Pointer+"/", "/<</") {
-			return nil, "a key on the way is <<, which kustomize takes for a merge key, so that no patch can be for it"
-		}
-	}
-	want := map[Role]string{Whole: outcome}
-	if parts[Whole] == nil {
-		var reason string
-		if want, reason = divide(outcome, parts); reason != "" {
-			return nil, reason
-		}
-	}
-	var changes []partChange
-	for _, r := range roles {
-		if part := parts[r]; part != nil && text(r) != want[r] {
-			changes = append(changes, partChange{*part, want[r]})
-		}
-	}
-	return changes, ""
+	return whole
 }
 
+// isBare reports whether a part is in a text without being all of it, and without quotes around.
+func isBare(p *audit.Part) bool {
+	if p.Start == 0 && p.End == len(p.Text) {
+		return false
+	}
+	quoted := p.Start > 0 && p.End < len(p.Text) && p.Text[p.Start-1] == p.Text[p.End] && strings.IndexByte(`"'`, p.Text[p.End]) >= 0
+	return !quoted
+}
+
+// isString reports whether a word is a string to every YAML, where it stands without quotes.
+func isString(word string) bool { return strings.ContainsAny(word, "/@") || document.IsPlain(word) }
+
 // divide writes an image into the parts that there are.
-func divide(image string, parts map[Role]*Part) (want map[Role]string, reason string) {
+func divide(image string, parts map[audit.Role]*audit.Part) (want map[audit.Role]string, reason string) {
 	name, tag, digest := reference.Split(image)
-	want = map[Role]string{Repository: name, Tag: tag, Digest: digest}
-	if parts[Registry] != nil {
+	want = map[audit.Role]string{audit.RoleRepository: name, audit.RoleTag: tag, audit.RoleDigest: digest}
+	if parts[audit.RoleRegistry] != nil {
 		parsed, err := reference.Parse(name)
 		if err != nil {
 			return nil, fmt.Sprintf("%s is no image name, so that it cannot be cut into registry and repository", quote.Plain(name))
 		}
 		canonical := parsed.Canonical()
-		want[Registry], want[Repository] = canonical.Host(), canonical.Path()
+		want[audit.RoleRegistry], want[audit.RoleRepository] = canonical.Host(), canonical.Path()
+	}
+	if parts[audit.RoleName] != nil {
+		path := want[audit.RoleRepository]
+		i := strings.LastIndexByte(path, '/')
+		if i < 0 {
+			return nil, fmt.Sprintf("%s has nothing in front of its name, and there is a field for that; write the entry's newName with a registry or a path", quote.Plain(name))
+		}
+		want[audit.RoleRepository], want[audit.RoleName] = path[:i], path[i+1:]
+	}
+	if old := textOf(parts[audit.RoleDigest]); old != "" && !strings.Contains(old, ":") {
+		want[audit.RoleDigest] = strings.TrimPrefix(digest, "sha256:")
 	}
 	switch {
-	case digest != "" && parts[Digest] == nil && parts[Tag] == nil:
+	case digest != "" && parts[audit.RoleDigest] == nil && parts[audit.RoleTag] == nil:
 		return nil, fmt.Sprintf("the table says the digest %s, and there is no field for it; add one to the chart's values, or leave the digest out of the entry", quote.Plain(digest))
-	case digest != "" && parts[Digest] == nil && tag == "":
+	case digest != "" && parts[audit.RoleDigest] == nil && tag == "":
 		return nil, fmt.Sprintf("the table says the digest %s and no tag, and there is a field for a tag only; add the tag to the entry", quote.Plain(digest))
-	case digest != "" && parts[Digest] == nil:
-		want[Tag] = tag + "@" + digest // it stands behind the tag in any case
-	case tag == "" && parts[Tag] != nil: // the digest counts
-		want[Tag] = parts[Tag].Text[parts[Tag].Start:parts[Tag].End]
-	case tag != "" && parts[Tag] == nil:
+	case digest != "" && parts[audit.RoleDigest] == nil:
+		want[audit.RoleTag] = tag + "@" + digest // it stands behind the tag in any case
+	case tag == "" && parts[audit.RoleTag] != nil: // the digest counts
+		want[audit.RoleTag] = textOf(parts[audit.RoleTag])
+	case tag != "" && parts[audit.RoleTag] == nil:
 		return nil, fmt.Sprintf("the table says the tag %s, and there is no field for it; leave the tag out of the entry", quote.Plain(tag))
 	}
 	return want, ""
@@ -238,7 +279,7 @@ type objectPatch struct {
 
 // A patchedValue is a text, and what changes in it.
 type patchedValue struct {
-	Part
+	audit.Part
 	spans []span
 }
 

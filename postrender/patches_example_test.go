@@ -4,11 +4,13 @@ package postrender_test
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/fluxcd/pkg/apis/kustomize"
 	"sigs.k8s.io/yaml"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
+	"github.com/cozystack/image-overrides/imageoverrides/audit"
 	"github.com/cozystack/image-overrides/postrender"
 )
 
@@ -19,14 +21,23 @@ func ExamplePatches() {
 		fmt.Println(err)
 		return
 	}
-	const argument = "--prometheus-image=quay.io/prometheus/prometheus:v3"
-	renderer, unpatched := postrender.Patches(table, []postrender.Place{{
-		Object: imageoverrides.Object{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "monitoring", Name: "operator"},
-		Parts: []postrender.Part{{
-			Pointer: postrender.Pointer("spec", "template", "spec", "containers", 0, "args", 1),
-			Text:    argument, Start: len("--prometheus-image="), End: len(argument),
-		}},
-	}})
+	a := audit.New(table, audit.Options{Parts: true})
+	err = a.Add("prometheus-operator", strings.NewReader(`apiVersion: apps/v1
+kind: Deployment
+metadata: {name: operator, namespace: monitoring}
+spec:
+  template:
+    spec:
+      containers:
+      - name: operator
+        image: registry.example.org/operator:v1
+        args: [--web, --prometheus-image=quay.io/prometheus/prometheus:v3]
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	renderer, unpatched := postrender.Patches(table, a.Report().Places)
 	text, err := yaml.Marshal(renderer)
 	fmt.Printf("%s%v %v\n", text, unpatched, err)
 	// Output:

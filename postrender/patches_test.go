@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
+	"github.com/cozystack/image-overrides/imageoverrides/audit"
 	"github.com/cozystack/image-overrides/internal/oracle"
 	"github.com/cozystack/image-overrides/postrender"
 )
@@ -31,6 +32,11 @@ func patchedByKustomize(r helmv2.PostRenderer, manifests string) (string, error)
 		}
 	}
 	return oracle.Patched(patches, manifests)
+}
+
+// place is an image that Flux does not reach.
+func place(o imageoverrides.Object, parts ...audit.Part) audit.Place {
+	return audit.Place{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Status: audit.Unreached, Parts: parts}
 }
 
 // leaf is a string of a drawn object, where it is.
@@ -78,7 +84,7 @@ func TestPatchesLaw(t *testing.T) {
 	patched := 0
 	rapid.Check(t, func(t *rapid.T) {
 		var objects []any
-		var places []postrender.Place
+		var places []audit.Place
 		var changes []func()
 		seen := make(map[imageoverrides.Object]bool)
 		var before imageoverrides.Object
@@ -117,9 +123,9 @@ func TestPatchesLaw(t *testing.T) {
 			objects = append(objects, object)
 			for _, l := range leaves {
 				// Each nginx in a text, and texts that are images.
-				var of []postrender.Part
+				var of []audit.Part
 				if outcome, _ := table.Apply(l.text); outcome != l.text {
-					of = append(of, postrender.Part{Pointer: postrender.Pointer(l.steps...), Text: l.text})
+					of = append(of, audit.Part{Pointer: postrender.Pointer(l.steps...), Text: l.text})
 					changes = append(changes, func() { l.set(outcome) })
 				} else {
 					for at := 0; ; {
@@ -127,7 +133,7 @@ func TestPatchesLaw(t *testing.T) {
 						if i < 0 {
 							break
 						}
-						of = append(of, postrender.Part{Pointer: postrender.Pointer(l.steps...), Text: l.text, Start: at + i, End: at + i + len("nginx")})
+						of = append(of, audit.Part{Pointer: postrender.Pointer(l.steps...), Text: l.text, Start: at + i, End: at + i + len("nginx")})
 						at += i + len("nginx")
 					}
 					if of != nil {
@@ -135,7 +141,7 @@ func TestPatchesLaw(t *testing.T) {
 					}
 				}
 				for _, part := range of {
-					places = append(places, postrender.Place{Object: o, Parts: []postrender.Part{part}})
+					places = append(places, place(o, part))
 				}
 			}
 		}
@@ -189,36 +195,40 @@ const patchDigest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123
 // TestPatchesOfParts: images in several fields.
 func TestPatchesOfParts(t *testing.T) {
 	object := imageoverrides.Object{APIVersion: "x.io/v1", Kind: "Thing", Name: "t", Namespace: "n"}
-	part := func(r postrender.Role, text string) postrender.Part {
-		return postrender.Part{Role: r, Pointer: "/spec/" + string(r), Text: text}
+	part := func(r audit.Role, text string) audit.Part {
+		return audit.Part{Role: r, Pointer: "/spec/" + string(r), Text: text}
 	}
-	number := part(postrender.Tag, "1.20")
+	number := part(audit.RoleTag, "1.20")
 	number.JSON = json.RawMessage("1.2")
 	for _, test := range []struct {
 		why, entry string
-		parts      []postrender.Part
+		parts      []audit.Part
 		want       string // the operations that replace, or the reason
 	}{
-		{"repository and tag", "{name: a, newName: reg.example.org/a, newTag: v2}", []postrender.Part{part("repository", "a"), part("tag", "v1")}, "repository=reg.example.org/a tag=v2"},
-		{"only the name", "{name: a, newName: reg.example.org/a}", []postrender.Part{part("repository", "a"), part("tag", "v1")}, "repository=reg.example.org/a"},
-		{"a number", "{name: a, newTag: v2}", []postrender.Part{part("repository", "a"), number}, "tag=v2"},
-		{"a registry", "{name: quay.io/a/b, newName: 'host:5000/c'}", []postrender.Part{part("registry", "quay.io"), part("repository", "a/b"), part("tag", "v1")}, "registry=host:5000 repository=c"},
-		{"a registry, of Docker Hub", "{name: quay.io/a/b, newName: nginx}", []postrender.Part{part("registry", "quay.io"), part("repository", "a/b")}, "registry=docker.io repository=library/nginx"},
-		{"a digest behind the tag", "{name: a, newTag: v2, digest: '" + patchDigest + "'}", []postrender.Part{part("repository", "a"), part("tag", "v1")}, "tag=v2@" + patchDigest},
-		{"a digest of its own", "{name: a, digest: '" + patchDigest + "'}", []postrender.Part{part("repository", "a"), part("tag", "v1"), part("digest", "")}, "digest=" + patchDigest},
-		{"a digest that goes", "{name: a, newTag: v2}", []postrender.Part{part("repository", "a"), part("tag", "v1"), part("digest", patchDigest)}, "tag=v2 digest="},
-		{"no field for a tag", "{name: a, newTag: v2}", []postrender.Part{part("repository", "a")}, "the table says the tag v2, and there is no field for it; leave the tag out of the entry"},
-		{"no field for a digest", "{name: a, digest: '" + patchDigest + "'}", []postrender.Part{part("repository", "a")}, "the table says the digest " + patchDigest + ", and there is no field for it; add one to the chart's values, or leave the digest out of the entry"},
-		{"a digest where a tag is", "{name: a, digest: '" + patchDigest + "'}", []postrender.Part{part("repository", "a"), part("tag", "v1")}, "the table says the digest " + patchDigest + " and no tag, and there is a field for a tag only; add the tag to the entry"},
-		{"no repository", "{name: a, newTag: v2}", []postrender.Part{part("tag", "a")}, "the parts are no image: one that is whole, or a repository and what belongs to it"},
-		{"a part twice", "{name: a, newTag: v2}", []postrender.Part{part("", "a"), part("", "a")}, "part 1 (/spec/) is not one of the image"},
-		{"no entry", "{name: b, newTag: v2}", []postrender.Part{part("repository", "a"), part("tag", "v1")}, ""},
+		{"repository and tag", "{name: a, newName: reg.example.org/a, newTag: v2}", []audit.Part{part("repository", "a"), part("tag", "v1")}, "repository=reg.example.org/a tag=v2"},
+		{"only the name", "{name: a, newName: reg.example.org/a}", []audit.Part{part("repository", "a"), part("tag", "v1")}, "repository=reg.example.org/a"},
+		{"a number", "{name: a, newTag: v2}", []audit.Part{part("repository", "a"), number}, "tag=v2"},
+		{"a registry", "{name: quay.io/a/b, newName: 'host:5000/c'}", []audit.Part{part("registry", "quay.io"), part("repository", "a/b"), part("tag", "v1")}, "registry=host:5000 repository=c"},
+		{"a registry, of Docker Hub", "{name: quay.io/a/b, newName: nginx}", []audit.Part{part("registry", "quay.io"), part("repository", "a/b")}, "registry=docker.io repository=library/nginx"},
+		{"a digest behind the tag", "{name: a, newTag: v2, digest: '" + patchDigest + "'}", []audit.Part{part("repository", "a"), part("tag", "v1")}, "tag=v2@" + patchDigest},
+		{"a digest of its own", "{name: a, digest: '" + patchDigest + "'}", []audit.Part{part("repository", "a"), part("tag", "v1"), part("digest", "")}, "digest=" + patchDigest},
+		{"a digest that goes", "{name: a, newTag: v2}", []audit.Part{part("repository", "a"), part("tag", "v1"), part("digest", patchDigest)}, "tag=v2 digest="},
+		{"a repository and a name", "{name: nvcr.io/nvidia/driver, newName: reg.example.org/m/nvcr.io/nvidia/driver, newTag: v2}", []audit.Part{part("repository", "nvcr.io/nvidia"), part("name", "driver"), part("tag", "v1")}, "repository=reg.example.org/m/nvcr.io/nvidia tag=v2"},
+		{"a registry, a repository and a name", "{name: nvcr.io/nvidia/driver, newName: reg.example.org/m/d}", []audit.Part{part("registry", "nvcr.io"), part("repository", "nvidia"), part("name", "driver")}, "registry=reg.example.org repository=m name=d"},
+		{"nothing in front of a name", "{name: nvcr.io/nvidia/driver, newName: driver}", []audit.Part{part("repository", "nvcr.io/nvidia"), part("name", "driver")}, "driver has nothing in front of its name, and there is a field for that; write the entry's newName with a registry or a path"},
+		{"a digest without its algorithm", "{name: a, digest: '" + patchDigest + "'}", []audit.Part{part("repository", "a"), part("digest", strings.Repeat("ab", 32))}, "digest=" + patchDigest[7:]},
+		{"no field for a tag", "{name: a, newTag: v2}", []audit.Part{part("repository", "a")}, "the table says the tag v2, and there is no field for it; leave the tag out of the entry"},
+		{"no field for a digest", "{name: a, digest: '" + patchDigest + "'}", []audit.Part{part("repository", "a")}, "the table says the digest " + patchDigest + ", and there is no field for it; add one to the chart's values, or leave the digest out of the entry"},
+		{"a digest where a tag is", "{name: a, digest: '" + patchDigest + "'}", []audit.Part{part("repository", "a"), part("tag", "v1")}, "the table says the digest " + patchDigest + " and no tag, and there is a field for a tag only; add the tag to the entry"},
+		{"no repository", "{name: a, newTag: v2}", []audit.Part{part("tag", "a")}, "the parts are no image: one that is whole, or a repository and what belongs to it"},
+		{"a part twice", "{name: a, newTag: v2}", []audit.Part{part("", "a"), part("", "a")}, "part 1 (/spec/) is not one of the image"},
+		{"no entry", "{name: b, newTag: v2}", []audit.Part{part("repository", "a"), part("tag", "v1")}, ""},
 	} {
 		table, err := imageoverrides.Parse([]byte("[" + test.entry + "]"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, unpatched := postrender.Patches(table, []postrender.Place{{Object: object, Parts: test.parts}})
+		r, unpatched := postrender.Patches(table, []audit.Place{place(object, test.parts...)})
 		got := ""
 		if r.Kustomize != nil {
 			spec, tests := map[string]any{}, 0
@@ -267,7 +277,7 @@ func TestPatches(t *testing.T) {
 	}
 	deployment := imageoverrides.Object{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "kube-system", Name: "a.b"}
 	resource := imageoverrides.Object{APIVersion: "x.io/v1", Kind: "Thing", Name: "t"}
-	args := postrender.Part{Pointer: "/spec/args/0", Text: "--image=quay.io/a:v1,quay.io/a", Start: 8, End: 20}
+	args := audit.Part{Pointer: "/spec/args/0", Text: "--image=quay.io/a:v1,quay.io/a", Start: 8, End: 20}
 	second := args
 	second.Start, second.End = 21, 30
 	other := args
@@ -275,13 +285,10 @@ func TestPatches(t *testing.T) {
 	other.Start, other.End = 0, 0
 	inside := second
 	inside.Start, inside.End = 8, 17 // a part of the first
-	one := func(o imageoverrides.Object, p postrender.Part) postrender.Place {
-		return postrender.Place{Object: o, Parts: []postrender.Part{p}}
-	}
-	places := []postrender.Place{
-		one(deployment, args), one(resource, postrender.Part{Pointer: "/spec/a~1b", Text: "quay.io/a"}), one(deployment, second), one(deployment, args), one(deployment, other),
-		one(imageoverrides.Object{Kind: "X"}, other), one(resource, postrender.Part{Pointer: "", Text: "quay.io/a"}), one(resource, postrender.Part{Pointer: "/x", Text: "a", Start: 1, End: 3}),
-		one(deployment, inside),
+	places := []audit.Place{
+		place(deployment, args), place(resource, audit.Part{Pointer: "/spec/a~1b", Text: "quay.io/a"}), place(deployment, second), place(deployment, args), place(deployment, other),
+		place(imageoverrides.Object{Kind: "X"}, other), place(resource, audit.Part{Pointer: "", Text: "quay.io/a"}), place(resource, audit.Part{Pointer: "/x", Text: "a", Start: 1, End: 3}),
+		place(deployment, inside),
 	}
 	r, unpatched := postrender.Patches(table, places)
 	if diff := cmp.Diff([]postrender.Unpatched{
@@ -328,13 +335,61 @@ func TestPatches(t *testing.T) {
 	if diff := cmp.Diff("testing value /spec/a~1b failed: test failed", fmt.Sprint(err)); diff != "" {
 		t.Error(diff)
 	}
+	// What the table has an entry for, and is not patched.
+	var reasons []string
+	for _, p := range []audit.Place{
+		{Image: "quay.io/a", Status: audit.Suspected, Entry: 0, Reason: audit.ReasonText},
+		{Image: "quay.io/a", Status: audit.Unreached, Entry: 0, Reason: audit.ReasonHook},
+		{Image: "quay.io/a", Status: audit.Unreached, Entry: 0, Reason: audit.ReasonPrefix},
+		{Image: "quay.io/a", Status: audit.Unreached, Entry: 0, Reason: audit.ReasonText},
+		{Image: "quay.io/a:1", Status: audit.Unreached, Entry: 0, Reason: audit.ReasonArgument, Parts: []audit.Part{{Pointer: "/x", Text: "quay.io/A:1"}}},
+		{Image: "quay.io/a", Status: audit.Rewritten}, {Image: "quay.io/a", Status: audit.Kept}, {Image: "quay.io/a", Status: audit.Missed}, {Image: "quay.io/a", Status: audit.Unreached, Reason: audit.ReasonValues},
+		{Image: "quay.io/b", Status: audit.Unreached, Entry: -1, Reason: audit.ReasonText},
+	} {
+		r, unpatched := postrender.Patches(table, []audit.Place{p})
+		for _, u := range unpatched {
+			reasons = append(reasons, u.Reason)
+		}
+		if r.Kustomize != nil {
+			t.Errorf("%+v is patched", p)
+		}
+	}
+	if diff := cmp.Diff([]string{
+		"it reads like an image, and nothing says that it is one; look at it, and have it patched as one if it is",
+		"it is a hook, which Flux keeps from post-renderers; change it in the chart's values",
+		"it is a registry or the start of a path, and no image; change it in the chart's values",
+		"it is written with escapes in a text, or the audit was made without Options.Parts",
+		"entry 0 is meant for it and does not match quay.io/A:1; write one that does",
+	}, reasons); diff != "" {
+		t.Error(diff)
+	}
+	// In a text a number without quotes would be none.
+	numbers, err := imageoverrides.Parse([]byte(`[{name: a, newTag: "1.20"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"repository: a\ntag: v1\n":     "it stands without quotes in a text, where 1.20 is no string; put it in quotes there",
+		"repository: a\ntag: \"v1\"\n": "",
+		"repository: a\ntag: 'v1'\n":   "",
+	} {
+		_, unpatched := postrender.Patches(numbers, []audit.Place{place(resource, audit.Part{Role: audit.RoleRepository, Pointer: "/x", Text: text, Start: 12, End: 13},
+			audit.Part{Role: audit.RoleTag, Pointer: "/x", Text: text, Start: strings.Index(text, "v1"), End: strings.Index(text, "v1") + 2})})
+		got := ""
+		for _, u := range unpatched {
+			got += u.Reason
+		}
+		if got != want {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
 	// Of two places that say the same the one that is refused for another part takes nothing with it.
-	first, last := postrender.Part{Pointer: "/a", Text: "quay.io/a"}, postrender.Part{Role: postrender.Repository, Pointer: "/a", Text: "quay.io/a"}
-	registry := postrender.Part{Role: postrender.Registry, Pointer: "/r", Text: "quay.io"}
-	path := postrender.Part{Role: postrender.Repository, Pointer: "/p", Text: "a"}
-	r, unpatched = postrender.Patches(table, []postrender.Place{
-		{Object: resource, Parts: []postrender.Part{registry, path}}, {Object: resource, Parts: []postrender.Part{last}}, one(resource, first),
-		{Object: resource, Parts: []postrender.Part{{Role: postrender.Registry, Pointer: "/r", Text: "quay.io/a", Start: 0, End: 7}, path}},
+	first, last := audit.Part{Pointer: "/a", Text: "quay.io/a"}, audit.Part{Role: audit.RoleRepository, Pointer: "/a", Text: "quay.io/a"}
+	registry := audit.Part{Role: audit.RoleRegistry, Pointer: "/r", Text: "quay.io"}
+	path := audit.Part{Role: audit.RoleRepository, Pointer: "/p", Text: "a"}
+	r, unpatched = postrender.Patches(table, []audit.Place{
+		place(resource, registry, path), place(resource, last), place(resource, first),
+		place(resource, audit.Part{Role: audit.RoleRegistry, Pointer: "/r", Text: "quay.io/a", Start: 0, End: 7}, path),
 	})
 	if diff := cmp.Diff([]postrender.Unpatched{{3, "another place has another text at /r"}}, unpatched); diff != "" {
 		t.Error(diff)

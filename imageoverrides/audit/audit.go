@@ -108,7 +108,7 @@ func New(t imageoverrides.Table, o Options) *Audit {
 	a := &Audit{table: t, options: o, fields: known().with(o.Fields), sources: make(map[string]*source), seed: maphash.MakeSeed()}
 	a.options.Allowed, a.options.Fields = slices.Clone(o.Allowed), nil
 	a.finder.fields = a.fields
-	a.finder.keys = a.fields.keys()
+	a.finder.keys, a.finder.keep = a.fields.keys(), o.Parts
 	return a
 }
 
@@ -337,6 +337,7 @@ func (a *Audit) keep(p *document.Piece, start *source, risks []Risk, sound bool)
 					place: Place{
 						Source: a.source.name, APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Path: f.path,
 						Line: line, Column: column, Offset: offset, Image: f.text, Whole: f.whole, Reason: f.reason, Entry: -1,
+						Parts: f.parts,
 					},
 					kind: f.level, reached: f.reached, twice: f.twice, hook: o.hook,
 				})

@@ -28,6 +28,7 @@ type find struct {
 	twice   bool // by both of kustomize's filters
 	hint    bool
 	reason  Reason
+	parts   []Part
 }
 
 // A part is a scalar that may be one of an image in parts.
@@ -43,6 +44,7 @@ type finder struct {
 	ofKind []field   // and the fields of that kind
 	deep   int       // in how many texts it is
 	inside *inside
+	keep   bool // the parts of finds
 
 	finds  []find          // of the piece
 	parts  []part          // of the object
@@ -151,7 +153,8 @@ var bytesOf = func() (set [256]uint8) {
 // look looks at a scalar that kustomize does not reach, under a key that is the nth step of its path.
 func (f *finder) look(s *manifest.Scalar, path []paths.Step, n int, key string) {
 	text := s.Text()
-	if f.room -= len(text); len(text) < 2 || f.room < 0 {
+	r := roleOf(key)
+	if f.room -= len(text); len(text) < 2 && r == noRole || f.room < 0 {
 		return
 	}
 	var has uint8
@@ -179,9 +182,16 @@ func (f *finder) look(s *manifest.Scalar, path []paths.Step, n int, key string) 
 	case isLabels(path, n):
 		return
 	}
-	if r := roleOf(key); r != noRole && !list && has&hasSpace == 0 && len(text) <= longest && (key != "name" || n > 0 && isHint(path[n-1].Key)) {
+	if r != noRole && !list && has&hasSpace == 0 && len(text) <= longest && (key != "name" || n > 0 && isHint(path[n-1].Key)) && !isNothing(s, text) {
 		p := part{role: r}
 		p.find = f.describe(s, find{text: text, hint: hint, key: key})
+		if f.keep {
+			part := text
+			if r == registry {
+				part = strings.TrimSuffix(text, "/")
+			}
+			p.parts = []Part{f.partOf(s, RoleWhole, part, 0)}
+		}
 		f.parts = append(f.parts, p)
 	}
 	if isValue(key) && f.variable != "" && f.parentOf(s) == f.variable {
@@ -216,6 +226,15 @@ func (f *finder) isHint(key string) bool {
 		}
 	}
 	return hint
+}
+
+// isNothing reports whether a scalar with such a text is null.
+func isNothing(s *manifest.Scalar, text string) bool {
+	switch text {
+	case "null", "Null", "NULL", "~":
+		return string(s.JSON()) == "null"
+	}
+	return false
 }
 
 // isValue reports whether a key is that of the value of a variable or a parameter.
@@ -291,6 +310,9 @@ func (f *finder) text(s *manifest.Scalar, key, text string, from int, hint bool)
 func (f *finder) add(s *manifest.Scalar, found find, from int) {
 	made := f.describe(s, found)
 	made.place = s.Place(from)
+	if f.keep && !found.reached {
+		made.parts = []Part{f.partOf(s, RoleWhole, found.text, from)}
+	}
 	f.finds = append(f.finds, made)
 }
 
@@ -380,6 +402,9 @@ func (f *finder) judge(found *find, o *manifest.Object, fields []field) bool {
 		case ShapeNone:
 			return false
 		case ShapeImage, ShapeName, ShapeImages, ShapeKustomize:
+			if shape == ShapeName && len(found.parts) == 1 {
+				found.parts[0].Role = RoleRepository // its tag stands elsewhere
+			}
 			if !word || mayHint(found.key) && shape != ShapeImages {
 				found.level = sure
 			}
@@ -432,7 +457,9 @@ func (f *finder) together(fields []field) {
 		var by [digest + 1]*part
 		for ; i < len(f.parts) && f.parts[i].parent == parent; i++ {
 			if p := &f.parts[i]; by[p.role] == nil || p.key == "tag" {
-				by[p.role] = p
+				if p.role != repository || p.text != "" {
+					by[p.role] = p
+				}
 			}
 		}
 		if whole, ok := f.whole(by, fields); ok {
@@ -478,13 +505,14 @@ func (f *finder) whole(by [digest + 1]*part, fields []field) (made find, ok bool
 	shape := match(fields, around)
 	named := shape == ShapeParts || isHint(strings.TrimSuffix(last, "[]"))
 	level := none
-	switch tagged := by[tag] != nil && by[tag].text != "" || by[digest] != nil; {
+	pinned := by[digest] != nil && by[digest].text != ""
+	switch tagged := by[tag] != nil && by[tag].text != "" || pinned; {
 	case shape == ShapeNone, match(fields, main.field) == ShapeNone:
 	case named && (tagged || main.role == repository || shape == ShapeParts):
 		level = sure
 	case main.role == imageName && by[repository] != nil && tagged, main.role == imageName && by[registry] != nil && tagged && main.key != "name":
 		level = sure
-	case main.role == repository && main.key != "repo" && (by[digest] != nil || tagged && by[tag].key != "version"):
+	case main.role == repository && main.key != "repo" && (pinned || tagged && by[tag].key != "version"):
 		level = sure // a repo may be one of Git
 	case main.key == "image" && tagged && strings.Contains(main.text, "/"):
 		level = sure
@@ -513,6 +541,9 @@ func (f *finder) whole(by [digest + 1]*part, fields []field) (made find, ok bool
 	}
 	made = main.find
 	made.whole, made.level, made.reason = whole, level, ReasonParts
+	if f.keep {
+		made.parts = partsOf(&by, main)
+	}
 	return made, true
 }
 

@@ -29,11 +29,19 @@ func (f *finder) inner(s *manifest.Scalar, key, text string, hint bool) {
 	}
 	if !structured {
 		found = words(text, hint)
+		for i := range found {
+			if f.keep {
+				found[i].parts = []Part{{Text: found[i].text, Start: found[i].place}}
+			}
+		}
 	}
 	if len(found) == 0 {
 		return
 	}
 	slices.SortStableFunc(found, func(a, b find) int { return cmp.Compare(a.place, b.place) })
+	if f.keep {
+		f.partsIn(s, text, found)
+	}
 	at := make([]int, len(found))
 	for i := range found {
 		at[i] = found[i].place
@@ -42,7 +50,7 @@ func (f *finder) inner(s *manifest.Scalar, key, text string, hint bool) {
 	where := f.describe(s, find{key: key})
 	for i := range found {
 		made := where
-		made.text, made.whole, made.level, made.place = found[i].text, found[i].whole, found[i].level, at[i]
+		made.text, made.whole, made.level, made.place, made.parts = found[i].text, found[i].whole, found[i].level, at[i], found[i].parts
 		if made.reason = ReasonText; found[i].whole != "" {
 			made.reason = ReasonParts
 		} else if !structured {
@@ -84,7 +92,7 @@ type inside struct {
 // manifests finds the images of the YAML or JSON in a text, with their offsets there. It is false where it is neither, or a text alone.
 func (f *finder) manifests(text string) (found []find, ok bool) {
 	if f.inside == nil {
-		f.inside = &inside{finder: finder{fields: f.fields, keys: f.keys, deep: f.deep + 1}}
+		f.inside = &inside{finder: finder{fields: f.fields, keys: f.keys, deep: f.deep + 1, keep: f.keep}}
 		f.inside.reader = manifest.Reader{Rules: reach.Images, All: true, Skip: reach.Definition, Visitor: &f.inside.finder}
 	}
 	in, r := &f.inside.finder, &f.inside.reader
@@ -109,6 +117,12 @@ func (f *finder) manifests(text string) (found []find, ok bool) {
 				continue
 			}
 			one.place += int(p.Offset)
+			for i := range one.parts {
+				one.parts[i].Start += int(p.Offset)
+			}
+			if one.reached && f.keep {
+				one.parts = []Part{{Text: one.text, Start: one.place}}
+			}
 			found = append(found, one)
 		}
 		ok = true

@@ -4,6 +4,7 @@ package audit_test
 
 import (
 	"bytes"
+	stdcmp "cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -237,6 +238,61 @@ func asJSON(t oracle.T, r *audit.Report) string {
 	return b.String()
 }
 
+// checkParts fails where an audit with Options.Parts tells something else than one without, or where parts are not those of the image.
+func checkParts(t oracle.T, table imageoverrides.Table, in string, without *audit.Report) {
+	t.Helper()
+	a := audit.New(table, audit.Options{Parts: true})
+	if err := a.Add("s", strings.NewReader(in)); err != nil {
+		t.Fatalf("%v", err)
+	}
+	with := a.Report()
+	for i := range with.Places {
+		p := &with.Places[i]
+		at := fmt.Sprintf("%s of\n%s", p.Path, in)
+		whole := ""
+		for j := range p.Parts {
+			part := &p.Parts[j]
+			if !strings.HasPrefix(part.Pointer, "/") || part.Start < 0 || part.Start > part.End || part.End > len(part.Text) {
+				t.Fatalf("part %+v of %s", part, at)
+			}
+			switch text := part.Text[part.Start:part.End]; {
+			case text == "":
+			case part.Role == audit.RoleTag:
+				whole += ":" + text
+			case part.Role == audit.RoleDigest:
+				whole += "@sha256:" + strings.TrimPrefix(text, "sha256:")
+			default:
+				whole = strings.TrimPrefix(whole+"/"+text, "/")
+			}
+		}
+		if image := stdcmp.Or(p.Whole, p.Image); p.Parts != nil && (whole != image && !strings.Contains(image, "@") || without.Places[i].Parts != nil) {
+			t.Fatalf("parts %+v of %s, want %s", p.Parts, at, image)
+		}
+		p.Parts = nil
+	}
+	if diff := cmp.Diff(without, with); diff != "" {
+		t.Fatalf("with parts (+)\n%s\nof\n%s", diff, in)
+	}
+}
+
+// TestParts: parts change nothing else in a report, and are those of their images.
+func TestParts(t *testing.T) {
+	image := rapid.SampledFrom([]string{"quay.io/a/b:v1.0", "nginx:1.25", `"nginx:1.25"`, "'quay.io/a/b'", "docker.io/library/nginx@sha256:" + strings.Repeat("ab", 32)})
+	rapid.Check(t, func(t *rapid.T) {
+		in := oracle.Manifests().Draw(t, "manifests")
+		if rapid.Bool().Draw(t, "unreached") {
+			in = fmt.Sprintf("kind: ConfigMap\nmetadata: {name: n}\ndata:\n  a: |\n    image: %s\n    x: {image: {registry: r.io/, repository: a, tag: b}}\n    run: docker run %s\n  b: '{\"image\": \"a\\/b:v1.0\", \"x\": {\"repository\": \"quay.io/x\", \"digest\": \"%s\"}}'\n  image: %s\n  c: |\n    d: |\n      image: %[1]s\n",
+				image.Draw(t, "image"), image.Draw(t, "image"), strings.Repeat("cd", 32), image.Draw(t, "image"))
+		}
+		table := genTable().Draw(t, "table")
+		a := audit.New(table, audit.Options{})
+		if err := a.Add("s", strings.NewReader(in)); err != nil {
+			t.Fatal(err)
+		}
+		checkParts(t, table, in, a.Report())
+	})
+}
+
 // FuzzAudit: nothing panics on any bytes, each offset is inside of the source, and where Rewrite reads it, the two say the same.
 func FuzzAudit(f *testing.F) {
 	for _, text := range []string{
@@ -257,6 +313,7 @@ func FuzzAudit(f *testing.F) {
 			t.Fatal(err)
 		}
 		r := a.Report()
+		checkParts(t, table, string(text), r)
 		for _, p := range r.Places {
 			if p.Offset < 0 || p.Offset > int64(len(text)) || p.Line < 1 || p.Column < 1 {
 				t.Fatalf("%+v", p)

@@ -23,4 +23,8 @@ type Options struct {
 
 	// Fields are more places in custom resources, or the same with another shape. They count more than those of the catalogue.
 	Fields []Field
+
+	// Parts gives the places that Flux does not reach their Parts. For that each of them keeps the whole text that its image stands in, as long as the
+	// audit and its reports live.
+	Parts bool
 }

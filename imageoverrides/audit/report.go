@@ -76,6 +76,11 @@ type Place struct {
 	Entries []int  `json:"chain,omitempty"` // all that apply, where these are several
 
 	Outside bool `json:"outside"` // the image that runs in the end does not come from Options.Allowed
+
+	// Parts are how the image is written in its object, with Options.Parts and where Flux does not reach it: one text, or several
+	// that make an image. It is nil where that is not known to the byte, for an image that is written with escapes in a text inside of
+	// a text. The reports of an audit share it.
+	Parts []Part `json:"-"`
 }
 
 // Object returns the object that holds the image.

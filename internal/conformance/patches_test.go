@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
+	"github.com/cozystack/image-overrides/imageoverrides/audit"
 	"github.com/cozystack/image-overrides/internal/oracle"
 	"github.com/cozystack/image-overrides/postrender"
 )
@@ -31,7 +32,7 @@ func TestPatches(t *testing.T) {
 				"spec": map[string]any{"list": []any{"nginx", map[string]any{key: before + image}}},
 			})))
 		}
-		r, unpatched := postrender.Patches(table, []postrender.Place{{Object: object, Parts: []postrender.Part{{
+		r, unpatched := postrender.Patches(table, []audit.Place{{APIVersion: object.APIVersion, Kind: object.Kind, Namespace: object.Namespace, Name: object.Name, Status: audit.Unreached, Parts: []audit.Part{{
 			Pointer: postrender.Pointer("spec", "list", 1, key), Text: before + "nginx", Start: len(before), End: len(before) + len("nginx"),
 		}}}})
 		if key == "<<" { // a merge key to kustomize, quotes or not

@@ -34,6 +34,8 @@ type within struct {
 // decode is not asked for: all texts are ready.
 func (t *tree) decode() string { return t.scalar.text }
 
+func (t *tree) node() *yaml.Node { return document.Behind(t.at.(branch).kid.at) }
+
 // places are those of the outermost alias, where there is one.
 func (t *tree) places(at []int) {
 	if t.alias < 0 {

@@ -14,7 +14,10 @@
 package manifest
 
 import (
+	"encoding/json"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/cozystack/image-overrides/internal/manifest/paths"
 )
@@ -82,6 +85,7 @@ type source interface {
 	decode() string      // the text of the scalar that is being told
 	places(at []int)     // offsets in the text, in ascending order, become those in the piece
 	replace(text string) // the scalar
+	node() *yaml.Node    // the scalar that is being told, as the parser has it, or nil
 }
 
 // Text returns the scalar's value as kustomize sees it, until the visitor returns. A null is what it is written as.
@@ -90,6 +94,27 @@ func (s *Scalar) Text() string {
 		s.text, s.ready = s.source.decode(), true
 	}
 	return s.text
+}
+
+// JSON returns what kustomize makes of the scalar where that is another value than the string Text: a number, null, a time, what a tag
+// says. It is nil for such a string, for a number that JSON has not, and in memory.
+func (s *Scalar) JSON() json.RawMessage {
+	n := s.source.node()
+	if n == nil {
+		return nil
+	}
+	var v any
+	if n.Decode(&v) != nil {
+		return nil
+	}
+	if text, ok := v.(string); ok && text == s.Text() {
+		return nil
+	}
+	made, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return made
 }
 
 // Path returns the way from the document's root, or from the object in memory, until the visitor returns.

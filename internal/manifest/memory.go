@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/cozystack/image-overrides/internal/manifest/paths"
 )
 
@@ -31,6 +33,7 @@ type memory struct {
 
 func (m *memory) decode() string       { return m.scalar.text }
 func (m *memory) places(at []int)      { clear(at) }
+func (m *memory) node() *yaml.Node     { return nil }
 func (m *memory) replace(value string) { e := m.at.(*entry); e.around.set(e.key, value) }
 
 // An entry is a value of an object in memory.

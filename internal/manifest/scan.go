@@ -635,6 +635,18 @@ func (s *scanner) decode() string {
 	return value
 }
 
+// node is the scalar as the parser has it, where it may be no string.
+func (s *scanner) node() *yaml.Node {
+	f := &s.found
+	if f.style != plain {
+		return nil
+	}
+	if f.verbatim {
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: text(s.text[f.start:f.end])}
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: decode(s.text[f.start:f.end], plain)}
+}
+
 // places puts the offsets of bytes of its text in their place.
 func (s *scanner) places(at []int) {
 	f := &s.found

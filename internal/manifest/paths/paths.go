@@ -5,6 +5,7 @@ package paths
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/cozystack/image-overrides/internal/quote"
 )
@@ -54,6 +55,22 @@ func (s Step) Append(b []byte, behind bool) []byte {
 	}
 	return append(b, s.Key...)
 }
+
+// Pointer writes a path by RFC 6901, whole.
+func Pointer(path []Step) string {
+	var b []byte
+	for _, step := range path {
+		b = append(b, '/')
+		if step.Item >= 0 {
+			b = strconv.AppendInt(b, int64(step.Item), 10)
+		} else {
+			b = append(b, escaped.Replace(step.Key)...)
+		}
+	}
+	return string(b)
+}
+
+var escaped = strings.NewReplacer("~", "~0", "/", "~1")
 
 // odd are the bytes of keys that are quoted.
 var odd = func() (odd [256]bool) {

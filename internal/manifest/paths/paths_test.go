@@ -145,3 +145,14 @@ func TestAppend(t *testing.T) {
 		}
 	})
 }
+
+// TestPointer: a path is written as RFC 6901 has it.
+func TestPointer(t *testing.T) {
+	for want, path := range map[string][]Step{
+		"": nil, "/": {{Item: -1}}, "/a/0/12/b~1c~0d": {{Key: "a", Item: -1}, {Item: 0}, {Item: 12}, {Key: "b/c~d", Item: -1}}, "/~01": {{Key: "~1", Item: -1}},
+	} {
+		if got := Pointer(path); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
