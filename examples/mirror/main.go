@@ -7,6 +7,7 @@
 //	mirror pin -t values.yaml
 //	mirror diff before.yaml after.yaml
 //	mirror copy -pairs pairs.txt
+//	mirror patches -t values.yaml manifests/*.yaml
 //
 // Each command tells its rules with -h. It is an example of the package reference/registry.
 package main
@@ -33,6 +34,8 @@ Asks registries about the images of a table of overrides.
   pin    puts digests behind the tags of a table
   diff   says what a change of the table means; asks no registry
   copy   copies images, with all their platforms
+
+  patches  writes patches for the images where Flux does not look; asks no registry
 
 mirror COMMAND -h tells the rules of a command.
 
@@ -62,6 +65,8 @@ var commands = map[string]func(streams, context.Context, []string) int{
 	"pin":   streams.pin,
 	"diff":  streams.diff,
 	"copy":  streams.copy,
+
+	"patches": streams.patches,
 }
 
 func main() {
