@@ -25,10 +25,11 @@ const patchesUsage = `usage: mirror patches -t TABLE [FLAGS] FILE...
 Writes post-renderers with patches for the images of manifests where Flux does not look, in arguments, variables,
 ConfigMaps, custom resources: for those that the table has an entry for. No registry is asked.
 
-  -t TABLE      the table
-  -suspected    patch also what only reads like an image
-  -hooks KIND   reached (the default) or kept: what Flux does with Helm's hooks
-  -o json       a JSON list: source, postRenderers, unpatched (place, image, reason)
+  -t TABLE       the table
+  -allow PREFIX  a registry, or a path in one, whose images may stay; may be given more than once
+  -suspected     patch also what only reads like an image
+  -hooks KIND    reached (the default) or kept: what Flux does with Helm's hooks
+  -o json        a JSON list: source, postRenderers, unpatched (place, image, reason)
 ` + tableUsage + manifestsUsage + `
 Standard output has a document for each file with something to patch: postRenderers, to put among those of the release's
 spec, in front of the table's. Each patch tests first that the chart still has the value that it replaces, and is for
@@ -58,6 +59,8 @@ type unpatched struct {
 func (s streams) patches(_ context.Context, args []string) int {
 	flags := flag.NewFlagSet("mirror patches", flag.ContinueOnError)
 	tableFile, format, hooks := flags.String("t", "", ""), flags.String("o", "", ""), flags.String("hooks", "reached", "")
+	var allow list
+	flags.Var(&allow, "allow", "")
 	suspected := flags.Bool("suspected", false, "")
 	if status, ok := s.parse(flags, patchesUsage, args); !ok {
 		return status
@@ -78,7 +81,7 @@ func (s streams) patches(_ context.Context, args []string) int {
 	if err != nil {
 		return s.fail(err)
 	}
-	report, err := s.audit(audit.New(t, audit.Options{Hooks: audit.Hooks(*hooks), Parts: true}), flags.Args())
+	report, err := s.audit(audit.New(t, audit.Options{Hooks: audit.Hooks(*hooks), Allowed: allow, Parts: true}), flags.Args())
 	if err != nil {
 		return s.fail(err)
 	}
@@ -107,7 +110,7 @@ func (s streams) patches(_ context.Context, args []string) int {
 			one.Unpatched = append(one.Unpatched, unpatched{p, cmp.Or(p.Whole, p.Image), u.Reason})
 		}
 		for _, p := range of {
-			if images++; p.Entry < 0 {
+			if images++; p.Entry < 0 && (len(allow) == 0 || p.Outside) {
 				without++
 				one.Unpatched = append(one.Unpatched, unpatched{p, cmp.Or(p.Whole, p.Image), "the table has no entry for it"})
 			}

@@ -51,6 +51,7 @@ func TestPatches(t *testing.T) {
 		{"an image", []string{thing}, nil, 0, "# $/a.yaml\n" + patched, "1 image where Flux does not look: 1 in step with the table, 0 not, of which 0 without an entry\n"},
 		{"two releases, one of them without", []string{thing, strings.Replace(thing, "a/b:v1", "x:v1", 1), thing}, nil, 1, "# $/a.yaml\n" + patched + "---\n# $/c.yaml\n" + patched,
 			"$/b.yaml:5:10: Thing s/n: spec.image: quay.io/x:v1 is not patched: the table has no entry for it\n3 images where Flux does not look: 2 in step with the table, 1 not, of which 1 without an entry\n"},
+		{"what may stay", []string{strings.Replace(thing, "a/b:v1", "x:v1", 1)}, []string{"-allow", "quay.io/x"}, 0, "", "1 image where Flux does not look: 1 in step with the table, 0 not, of which 0 without an entry\n"},
 		{"suspected", []string{strings.Replace(thing, "image: quay.io/a/b:v1", "text: see a/b:v1.0 quay.io/a/b", 1)}, nil, 1, "",
 			"$/a.yaml:5:22: Thing s/n: spec.text: quay.io/a/b is not patched: it reads like an image, and nothing says that it is one; look at it, and have it patched as one if it is\n1 image where Flux does not look: 0 in step with the table, 1 not, of which 0 without an entry\n"},
 		{"a Job", []string{job}, []string{"-o", "json"}, 0, `[
