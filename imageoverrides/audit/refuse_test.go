@@ -146,7 +146,7 @@ func sameAsKustomize(t oracle.T, in string) {
 	}
 }
 
-// TestRefusedAlias: an alias that stands for a value around itself is told, in a CustomResourceDefinition too as far as it is read.
+// TestRefusedAlias: an alias that stands for a value around itself is told. Behind the kind of a CustomResourceDefinition nothing is looked at.
 func TestRefusedAlias(t *testing.T) {
 	for _, in := range []string{pod + "x: &a [*a]\n", pod + "x: &a {b: [{c: *a}]}\n", pod + "x: &a {<<: *a}\n"} {
 		if rules, r := errorsOf(t, in); !slices.Equal(rules, []audit.RiskRule{audit.RiskAlias}) {
