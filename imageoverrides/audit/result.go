@@ -55,6 +55,8 @@ type outcome struct {
 
 // table looks at the entries.
 func (w *writer) table() {
+	n := w.audit.table.Len()
+	w.overrides, w.report.Entries = make([]imageoverrides.Override, 0, n), make([]Entry, 0, n)
 	for i, o := range w.audit.table.All() {
 		w.overrides = append(w.overrides, o)
 		w.report.Entries = append(w.report.Entries, Entry{Entry: i, Name: o.Name})
