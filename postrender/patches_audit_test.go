@@ -375,7 +375,7 @@ func TestPatchesNumbers(t *testing.T) {
 	if diff := gocmp.Diff([]audit.Part{
 		{Role: audit.RoleRegistry, Pointer: "/spec/image/registry", Text: "quay.io/", End: 7},
 		{Role: audit.RoleRepository, Pointer: "/spec/image/repository", Text: "a/b", End: 3},
-		{Role: audit.RoleTag, Pointer: "/spec/image/tag", Text: "1.20", End: 4, JSON: json.RawMessage("1.2")},
+		{Role: audit.RoleTag, Pointer: "/spec/image/tag", Text: "1.2", End: 3, JSON: json.RawMessage("1.2")},
 	}, parts); diff != "" {
 		t.Error(diff)
 	}

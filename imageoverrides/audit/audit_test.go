@@ -146,6 +146,13 @@ func TestTold(t *testing.T) {
 			want: "unreached argument redis:6  entry -1 at spec.containers[0].args[1]\n",
 		},
 		{
+			why: "parts of one character, or none, and what is null",
+			in: "apiVersion: x.io/v1\nkind: Thing\nmetadata: {name: t}\nspec:\n  a: {image: {repository: quay.io/a/b, tag: '3'}}\n  b: {image: {repository: quay.io/a/b, tag: 3}}\n  b1: {image: {repository: quay.io/a/b, tag: 1.20}}\n  b2: {image: {repository: quay.io/a/b, tag: 010}}\n  b3: {image: {repository: quay.io/a/b, tag: !!str 1.20}}\n  c: {image: {repository: quay.io/a/b, tag: null}}\n  d: {image: {repository: quay.io/a/b, tag: ~, digest: ''}}\n" +
+				"  e: {image: {registry: '', repository: quay.io/a/b, tag: 'null'}}\n  f: {repository: '', image: quay.io/a/b, version: v1}\n",
+			want: "unreached parts quay.io/a/b quay.io/a/b:3 entry 1 at spec.a.image.repository\nunreached parts quay.io/a/b quay.io/a/b:3 entry 1 at spec.b.image.repository\nunreached parts quay.io/a/b quay.io/a/b:1.2 entry 1 at spec.b1.image.repository\nunreached parts quay.io/a/b quay.io/a/b:8 entry 1 at spec.b2.image.repository\nunreached parts quay.io/a/b quay.io/a/b:1.20 entry 1 at spec.b3.image.repository\nunreached parts quay.io/a/b quay.io/a/b entry 1 at spec.c.image.repository\nunreached parts quay.io/a/b quay.io/a/b entry 1 at spec.d.image.repository\n" +
+				"unreached parts quay.io/a/b quay.io/a/b:null entry 1 at spec.e.image.repository\nunreached parts quay.io/a/b quay.io/a/b:v1 entry 1 at spec.f.image\n",
+		},
+		{
 			why:  "texts inside of texts",
 			in:   "kind: ConfigMap\nmetadata: {name: c}\ndata:\n  pod.yaml: |2\n      kind: Pod\n      spec:\n        containers:\n        - image: busybox\n  split.json: '{\"hub\": \"reg.example.com\", \"image\": \"app\", \"tag\": \"v1\"}'\n  script: |\n    # quay.io/in/a-comment:v1\n    {{ if .x }}\n    image: busybox:1.28\n",
 			want: "unreached text busybox  entry -1 at data[\"pod.yaml\"]\nunreached parts app reg.example.com/app:v1 entry 2 at data[\"split.json\"]\nunreached config-map busybox:1.28  entry -1 at data.script\n",

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cozystack/image-overrides/internal/manifest"
+	"github.com/cozystack/image-overrides/internal/manifest/document"
 	"github.com/cozystack/image-overrides/internal/manifest/paths"
 	"github.com/cozystack/image-overrides/internal/manifest/reach"
 	"github.com/cozystack/image-overrides/reference"
@@ -182,17 +183,22 @@ func (f *finder) look(s *manifest.Scalar, path []paths.Step, n int, key string) 
 	case isLabels(path, n):
 		return
 	}
-	if r != noRole && !list && has&hasSpace == 0 && len(text) <= longest && (key != "name" || n > 0 && isHint(path[n-1].Key)) && !isNothing(s, text) {
-		p := part{role: r}
-		p.find = f.describe(s, find{text: text, hint: hint, key: key})
-		if f.keep {
-			part := text
-			if r == registry {
-				part = strings.TrimSuffix(text, "/")
+	if r != noRole && !list && has&hasSpace == 0 && len(text) <= longest && (key != "name" || n > 0 && isHint(path[n-1].Key)) {
+		if value, ok := valueOf(s, text); ok {
+			p := part{role: r}
+			p.find = f.describe(s, find{text: value, hint: hint, key: key})
+			if f.keep {
+				part := text
+				if r == registry {
+					part = strings.TrimSuffix(text, "/")
+				}
+				p.parts = []Part{f.partOf(s, RoleWhole, part, 0)}
+				if one := &p.parts[0]; one.JSON != nil {
+					one.Text, one.End = p.text, len(p.text)
+				}
 			}
-			p.parts = []Part{f.partOf(s, RoleWhole, part, 0)}
+			f.parts = append(f.parts, p)
 		}
-		f.parts = append(f.parts, p)
 	}
 	if isValue(key) && f.variable != "" && f.parentOf(s) == f.variable {
 		hint = true
@@ -228,13 +234,18 @@ func (f *finder) isHint(key string) bool {
 	return hint
 }
 
-// isNothing reports whether a scalar with such a text is null.
-func isNothing(s *manifest.Scalar, text string) bool {
-	switch text {
-	case "null", "Null", "NULL", "~":
-		return string(s.JSON()) == "null"
+// valueOf returns the text of a scalar as who reads the object puts it into an image: of a number what JSON makes of it, so that the tag
+// 1.20 is 1.2. ok is false for
+// null.
+func valueOf(s *manifest.Scalar, text string) (value string, ok bool) {
+	if document.IsPlain(text) {
+		return text, true
 	}
-	return false
+	made := s.JSON()
+	if made == nil || made[0] == '"' { // a time, which not everybody takes for one
+		return text, true
+	}
+	return string(made), string(made) != "null"
 }
 
 // isValue reports whether a key is that of the value of a variable or a parameter.

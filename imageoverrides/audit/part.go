@@ -15,12 +15,12 @@ import (
 type Part struct {
 	Role    Role
 	Pointer string // the way to the text from the object, by RFC 6901
-	Text    string // all of it
+	Text    string // all of it; of a value that is no string what JSON has, as 1.2 of the tag 1.20
 
 	// Start and End are where the image, or the part of it, stands in Text, in bytes from 0, as in --image=nginx:1. Both are 0 for all of the text.
 	Start, End int
 
-	// JSON is the value as JSON has it where it is no string, as the tag 1.2 is a number without quotes: as kustomize makes it, numbers
+	// JSON is the value as JSON has it where it is no string: as kustomize makes it, numbers
 	// as Go's encoding/json writes them. It is nil for a string.
 	JSON json.RawMessage
 }
@@ -45,7 +45,7 @@ func (f *finder) partOf(s *manifest.Scalar, r Role, part string, from int) Part 
 	if f.deep > 0 {
 		return Part{Role: r, Text: strings.Clone(part), Start: s.Place(from)}
 	}
-	return Part{Role: r, Pointer: paths.Pointer(s.InObject()), Text: strings.Clone(s.Text()), Start: from, End: from + len(part), JSON: slices.Clone(s.JSON())}
+	return Part{Role: r, Pointer: paths.Pointer(s.InObject()), Text: strings.Clone(s.Text()), Start: from, End: from + len(part), JSON: s.JSON()}
 }
 
 // partsIn gives the parts of what was found in a scalar's text their places in it, and that text. A find with a part that is written otherwise than it
