@@ -143,7 +143,8 @@ func (j *judge) document(n *yaml.Node) {
 	kind := j.scalar(n, "kind")
 	items := j.field(n, "items")
 	if manifest.IsList(kind) && items != nil && (items.Kind == yaml.SequenceNode || isNull(items) || kind == "List" && j.first) {
-		j.around = map[RiskRule]bool{RiskMerge: true, RiskKeyTwice: kind != "List" || !j.first}
+		decoded := kind != "List" || !j.first
+		j.around = map[RiskRule]bool{RiskMerge: true, RiskKeyTwice: decoded, RiskNumber: decoded}
 		has := make(map[string]bool)
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if k := resolve(n.Content[i]); k.Kind == yaml.ScalarNode {
@@ -175,12 +176,8 @@ func (j *judge) document(n *yaml.Node) {
 	case j.object.Name == "" && !manifest.IsList(kind):
 		j.find(RiskNoName, n, "an object without a name in its metadata; a generateName is none to Flux")
 	}
-	if annotations := j.field(metadata, "annotations"); annotations != nil && annotations.Kind == yaml.SequenceNode && len(annotations.Content) > 0 {
-		j.at(key("metadata"), func() {
-			j.at(key("annotations"), func() {
-				j.find(RiskMetadata, annotations, "annotations that are a list, of which kustomize panics; write a map")
-			})
-		})
+	if annotations := j.field(metadata, "annotations"); annotations != nil {
+		j.at(key("metadata"), func() { j.at(key("annotations"), func() { j.annotations(annotations) }) })
 	}
 	if manifest.IsList(kind) && items != nil {
 		j.at(key("items"), func() {
@@ -196,6 +193,43 @@ func (j *judge) document(n *yaml.Node) {
 	for _, way := range ways {
 		j.way(n, way)
 	}
+}
+
+// annotations judges an object's annotations. Kustomize writes them anew, with keys that have no quotes and values that are texts, and
+// leaves out what is no map.
+func (j *judge) annotations(n *yaml.Node) {
+	switch {
+	case n.Kind == yaml.SequenceNode && len(n.Content) > 0:
+		j.find(RiskMetadata, n, "annotations that are a list, of which kustomize panics; write a map")
+	case n.Kind == yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			j.steps++
+			j.annotation(n.Content[i], n.Content[i+1])
+		}
+	}
+}
+
+// annotation judges an annotation's key, and what it merges.
+func (j *judge) annotation(at, value *yaml.Node) {
+	k := resolve(at)
+	if k.Kind != yaml.ScalarNode {
+		j.find(RiskKey, k, "a key that is %s; keys are strings", what(k))
+		return
+	}
+	j.at(key(k.Value), func() {
+		switch {
+		case isMerge(k):
+			j.key(k, value, at, make(map[string]bool))
+		case !isText(k.Value):
+			j.find(RiskKey, at, "key %s of an annotation is no string, with quotes neither, as kustomize drops them; give it another name", quote.Value(k.Value))
+		}
+	})
+}
+
+// isText reports whether a text is a string, or a merge key, without quotes too.
+func isText(s string) bool {
+	tag := (&yaml.Node{Kind: yaml.ScalarNode, Value: s}).ShortTag()
+	return tag == "!!str" || tag == "!!merge"
 }
 
 // name is what an object is called.
@@ -222,6 +256,9 @@ func what(n *yaml.Node) string {
 func (j *judge) keys(n *yaml.Node) {
 	if j.steps++; j.steps > maxSteps {
 		return
+	}
+	if n := len(j.path); j.around == nil && n == j.base+2 && j.path[n-1].Key == "annotations" && j.path[n-2].Key == "metadata" {
+		return // see annotations
 	}
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -294,7 +331,7 @@ func (j *judge) number(n *yaml.Node) {
 		j.find(RiskNumber, n, "%s is no %s, as its tag has it", quote.Value(n.Value), tag)
 		return
 	}
-	if f, ok := v.(float64); ok && (math.IsInf(f, 0) || math.IsNaN(f)) {
+	if f, ok := v.(float64); ok && j.around == nil && (math.IsInf(f, 0) || math.IsNaN(f)) {
 		j.find(RiskNumber, n, "%s is a number that JSON does not have; quote it, if a text is meant", quote.Value(n.Value))
 	}
 }
@@ -398,7 +435,7 @@ func isOddPath(path []paths.Step) bool {
 			continue
 		}
 		switch len(step.Key) {
-		case 4, 5, 7, 8, 9, 10, 11, 14: // those below
+		case 4, 5, 7, 8, 9, 10, 14: // those below
 		default:
 			before = step.Key
 			continue
@@ -417,10 +454,6 @@ func isOddPath(path []paths.Step) bool {
 			}
 		case "spec", "template":
 			if allItems(rest) {
-				return true
-			}
-		case "annotations":
-			if i < last && allItems(rest) {
 				return true
 			}
 		case "image":

@@ -9,9 +9,15 @@ import "hash/maphash"
 
 // key notes a key of the innermost level.
 func (s *scanner) key(key string, quoted bool) {
-	if !quoted && isOddKey(key) || s.keys.add(s.levels[len(s.levels)-1].id, key) {
+	if (!quoted || s.inAnnotations()) && isOddKey(key) || s.keys.add(s.levels[len(s.levels)-1].id, key) {
 		s.odd = true
 	}
+}
+
+// inAnnotations reports whether the innermost level may be an object's annotations, of which kustomize drops the quotes of keys.
+func (s *scanner) inAnnotations() bool {
+	n := len(s.levels) - 2 // the level around it
+	return n >= 0 && !s.levels[n].list && s.path[n].Key == "annotations"
 }
 
 // isOddKey reports whether a key without quotes may be something else than a string.
@@ -60,6 +66,8 @@ func (s *scanner) inside(list bool) {
 		return
 	}
 	switch s.path[n].Key {
+	case "annotations":
+		s.odd = s.odd || list
 	case "items":
 		s.odd = s.odd || !list && n == s.base
 	case "image", "reference": // where an image belongs, perhaps
