@@ -223,7 +223,12 @@ func (a *Audit) shape(p *document.Piece, first bool, documents int, risk func(Ri
 			risk(RiskSeparator, SeverityError, manifest.Object{}, "", p.Dashes, "a line that begins with the dashes of a separator, and goes on; a line break is missing behind them")
 		}
 	}
-	if at, ok := directive(body); ok {
+	behind := 0 // the separator, which kustomize takes away
+	if p.Offset > 0 && bytes.HasPrefix(line, []byte("---")) && ended {
+		behind = len(line) + 1
+	}
+	if at, ok := directive(body[behind:]); ok {
+		at += behind
 		risk(RiskDirective, SeverityError, manifest.Object{}, "", at, "a directive of YAML; leave it out")
 	}
 	if !first || documents > 1 {
