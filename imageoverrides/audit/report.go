@@ -158,7 +158,10 @@ func (r *Risk) Object() imageoverrides.Object {
 type RiskRule string
 
 // The rules of risks. Those of severity error are refusals of kustomize 5.8.1, which runs in Flux's helm-controller; they were found
-// by running it.
+// by running it, and tried on helm-controller 1.6.3. That runs kustomize on every release: what is told of containers, image, spec and of an
+// annotation's key it refuses with a table only, and the rest without one too. Helm splits a chart's manifests before kustomize reads them,
+// so that what stands behind the dashes of a separator is the start of the next document there, and refused only where it is no good one.
+// Of a table it refuses nothing: what Lint finds there leaves images that no node can pull, or makes it panic.
 const (
 	RiskTable      RiskRule = "table"       // error: Lint finds an error in the table
 	RiskSyntax     RiskRule = "syntax"      // error: no YAML
@@ -172,7 +175,7 @@ const (
 	RiskNoName     RiskRule = "no-name"     // error: an object without a name
 	RiskTwice      RiskRule = "twice"       // error: an object of a source twice; warning: a CustomResourceDefinition
 	RiskKeyTwice   RiskRule = "key-twice"   // error: a key twice in a map
-	RiskKey        RiskRule = "key"         // error: a key that is no string
+	RiskKey        RiskRule = "key"         // error: a key that is no string; of an annotation, one that is none without quotes
 	RiskNumber     RiskRule = "number"      // error: a number that JSON has not, or a text that is not what its tag says
 	RiskContainers RiskRule = "containers"  // error: something else than maps in containers or initContainers
 	RiskImage      RiskRule = "image"       // error: a map or a list where an image belongs

@@ -13,10 +13,15 @@ import (
 // flux is Flux's helm-controller.
 type flux struct {
 	*process
-	cluster *cluster
-	path    string // of the program
-	metrics string // URL
+	cluster  *cluster
+	name     string
+	path     string // of the program
+	selector string // of the releases that are its own
+	metrics  string // URL
 }
+
+// shard is the label of the releases that belong to another helm-controller than that of all tests.
+const shard = "sharding.fluxcd.io/key"
 
 // startFlux builds and starts helm-controller.
 func (c *cluster) startFlux(ctx context.Context) error {
@@ -24,12 +29,22 @@ func (c *cluster) startFlux(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.flux = &flux{cluster: c, path: path}
+	c.flux = &flux{cluster: c, name: "helm-controller", path: path, selector: "!" + shard}
 	return c.flux.start(ctx)
 }
 
+// startShard starts one more helm-controller, for the releases of a shard.
+func (c *cluster) startShard(t testing.TB, key string) *flux {
+	t.Helper()
+	f := &flux{cluster: c, name: "helm-controller-" + key, path: c.flux.path, selector: shard + "=" + key}
+	if err := f.start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
 func (f *flux) start(ctx context.Context) error {
-	kubeconfig, err := f.cluster.kubeconfigOf(helmController.name, tokens[helmController])
+	kubeconfig, err := f.cluster.kubeconfigOf(f.name, tokens[helmController])
 	if err != nil {
 		return err
 	}
@@ -41,9 +56,10 @@ func (f *flux) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.process, err = f.cluster.start("helm-controller",
+	f.process, err = f.cluster.start(f.name,
 		[]string{"KUBECONFIG=" + kubeconfig, "RUNTIME_NAMESPACE=default"}, f.path,
 		"--watch-all-namespaces",
+		"--watch-label-selector="+f.selector,
 		"--events-addr=",
 		fmt.Sprintf("--metrics-addr=127.0.0.1:%d", metrics),
 		fmt.Sprintf("--health-addr=127.0.0.1:%d", health),
