@@ -92,14 +92,24 @@ func TestRules(t *testing.T) {
 			t.Fatalf("%q lead to %s: any %v, may %v, want %v", groups, Append(nil, path), r.Any(state), r.May(last.Key), any)
 		}
 	})
-	for _, rules := range [][]string{{""}, {"a..b"}, {longest + "k"}, strings.Split(strings.Repeat("a.b ", 25), " ")[:25]} {
+	long := longest + "k"
+	for _, test := range []struct {
+		rules []string
+		want  string
+	}{
+		{[]string{""}, `paths: a malformed key in rule ""`},
+		{[]string{"a..b"}, `paths: a malformed key in rule "a..b"`},
+		{[]string{"a", long}, fmt.Sprintf("paths: a malformed key in rule %q", long)},
+		{strings.Fields(strings.Repeat("a.b ", 22)), "paths: too many steps in rules"}, // 3 of the 64 bits each
+		{strings.Fields(strings.Repeat("a.b ", 21)), ""},
+	} {
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("%q are rules", rules)
+				if why := recover(); why != test.want && (why != nil || test.want != "") {
+					t.Errorf("%q are rules: %v, want %q", test.rules, why, test.want)
 				}
 			}()
-			NewRules(rules)
+			NewRules(test.rules)
 		}()
 	}
 }
