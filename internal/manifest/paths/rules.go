@@ -89,7 +89,7 @@ func (r *Rules) Key(s State, key string) State {
 // Item is where an item of a list leads.
 func (r *Rules) Item(s State) State { return s&r.stays | s&r.items<<1 }
 
-// May is false for keys that end no rule.
+// May is true for keys that end a rule, and for those of the same length that begin with the same letter.
 func (r *Rules) May(key string) bool {
 	return len(key) < len(r.last) && len(key) > 0 && r.last[len(key)]>>(key[0]&31)&1 != 0
 }
