@@ -66,6 +66,7 @@ var commands = map[string]func(streams, context.Context, []string) int{
 	"diff":  streams.diff,
 	"copy":  streams.copy,
 
+	"plan":    streams.plan,
 	"patches": streams.patches,
 }
 
@@ -158,6 +159,9 @@ func word(err error) string {
 func count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
+	}
+	if stem, ok := strings.CutSuffix(thing, "y"); ok {
+		thing = stem + "ie"
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
 }
