@@ -67,6 +67,7 @@ var commands = map[string]func(streams, context.Context, []string) int{
 	"copy":  streams.copy,
 
 	"plan":    streams.plan,
+	"sync":    streams.sync,
 	"patches": streams.patches,
 }
 
