@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
 	"github.com/cozystack/image-overrides/reference/registry"
