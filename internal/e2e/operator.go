@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -25,14 +26,18 @@ import (
 	operatoroverrides "github.com/cozystack/image-overrides/examples/operator/overrides"
 )
 
-var operatorProgram = program{name: "operator", folder: "../../examples/operator", pkg: "."}
+// buildOperator builds the operator once, for all tests.
+var buildOperator = sync.OnceValues(func() (string, error) {
+	return program{name: "operator", folder: "../../examples/operator", pkg: "."}.build(running)
+})
 
 // An operator is examples/operator at work on the releases of one namespace, with the rights that
 // its deploy.yaml gives it and no others.
 type operator struct {
 	*process
 	cluster   *cluster
-	namespace string // of the Secret, the Lease and the releases
+	namespace string // of the Secret and the Lease
+	releases  string // the namespace of the releases, most often the same
 	path      string // of the program
 	config    string // path of its kubeconfig
 	metrics   string // URL
@@ -44,11 +49,18 @@ func chosen(namespace string) map[string]string { return map[string]string{"oper
 // startOperator builds and starts an operator. It is stopped at the end of the test.
 func (c *cluster) startOperator(t testing.TB, namespace string, args ...string) *operator {
 	t.Helper()
-	path, err := operatorProgram.build(t.Context())
+	return c.startOperatorOf(t, namespace, namespace, args...)
+}
+
+// startOperatorOf is startOperator with the releases in a namespace of their own.
+func (c *cluster) startOperatorOf(t testing.TB, namespace, releases string, args ...string) *operator {
+	t.Helper()
+	path, err := buildOperator()
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &operator{cluster: c, namespace: namespace, path: path, config: c.operatorConfig(t, namespace)}
+	o := &operator{cluster: c, namespace: namespace, releases: releases, path: path}
+	o.config = o.kubeconfig(t)
 	t.Cleanup(func() {
 		if o.process == nil {
 			return
@@ -65,6 +77,14 @@ func (c *cluster) startOperator(t testing.TB, namespace string, args ...string) 
 	return o
 }
 
+// selector chooses the operator's releases.
+func (o *operator) selector() labels.Selector { return labels.SelectorFromSet(chosen(o.releases)) }
+
+// owner is what the operator goes by.
+func (o *operator) owner() string {
+	return operatoroverrides.Name(client.ObjectKey{Namespace: o.namespace, Name: "cozystack-values"}, o.selector())
+}
+
 // start starts the operator, also again after it was stopped or killed.
 func (o *operator) start(t testing.TB, args ...string) {
 	t.Helper()
@@ -76,7 +96,7 @@ func (o *operator) start(t testing.TB, args ...string) {
 	name := "operator-" + o.namespace
 	o.process, err = run(name, filepath.Join(o.cluster.dir, name+".log"), []string{"KUBECONFIG=" + o.config}, o.path, append([]string{
 		"--secret=" + o.namespace + "/cozystack-values",
-		"--selector=" + labels.SelectorFromSet(chosen(o.namespace)).String(),
+		"--selector=" + o.selector().String(),
 		"--leader-elect-namespace=" + o.namespace,
 		fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", metrics),
 		"--health-probe-bind-address=0",
@@ -148,34 +168,34 @@ func (o *operator) looked(t testing.TB, before, n int) {
 	o.idle(t)
 }
 
-// operatorConfig gives the operator what deploy.yaml gives it, in a namespace of its own, and
+// kubeconfig gives the operator what deploy.yaml gives it, in a namespace of its own, and
 // returns the path of a kubeconfig for its service account.
-func (c *cluster) operatorConfig(t testing.TB, namespace string) string {
+func (o *operator) kubeconfig(t testing.TB) string {
 	t.Helper()
+	c, namespace := o.cluster, o.namespace
 	deploy, err := os.ReadFile("../../examples/operator/deploy.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	deploy = bytes.ReplaceAll(deploy, []byte("cozy-system"), []byte(namespace))
 	for d := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(deploy), 4096); ; {
-		var o unstructured.Unstructured
-		if err := d.Decode(&o.Object); errors.Is(err, io.EOF) {
+		var u unstructured.Unstructured
+		if err := d.Decode(&u.Object); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		switch o.GetKind() {
+		switch u.GetKind() {
 		case "Deployment":
 			continue // nobody would run it here
 		case "Role":
-			lease := operatoroverrides.Name(client.ObjectKey{Namespace: namespace, Name: "cozystack-values"}, labels.SelectorFromSet(chosen(namespace)))
-			if err := nameLease(&o, lease); err != nil {
+			if err := nameLease(&u, o.owner()); err != nil {
 				t.Fatal(err)
 			}
 		case "ClusterRoleBinding":
-			o.SetName(o.GetName() + "-" + namespace)
+			u.SetName(u.GetName() + "-" + namespace)
 		}
-		if err := c.client.Create(t.Context(), &o); client.IgnoreAlreadyExists(err) != nil {
+		if err := c.client.Create(t.Context(), &u); client.IgnoreAlreadyExists(err) != nil {
 			t.Fatal(err)
 		}
 	}

@@ -70,7 +70,7 @@ func same(a, b []helmv2.PostRenderer) bool {
 func (o *operator) awaitTable(t testing.TB, table imageoverrides.Table) {
 	t.Helper()
 	o.eventually(t, "all releases are in step", func() error {
-		releases := slices.DeleteFunc(o.cluster.releases(t, o.namespace), func(r helmv2.HelmRelease) bool { return r.Labels["operator"] != o.namespace })
+		releases := slices.DeleteFunc(o.cluster.releases(t, o.releases), func(r helmv2.HelmRelease) bool { return r.Labels["operator"] != o.releases })
 		return carry(releases, table)
 	})
 }
@@ -311,17 +311,28 @@ func TestOperatorBroken(t *testing.T) {
 // event returns nil if there is an Event on the Secret of a namespace with that reason, whose note is
 // the text, or its start.
 func (c *cluster) event(t testing.TB, namespace, reason, text string) error {
+	return c.eventOn(t, namespace, "Secret", "cozystack-values", reason, text)
+}
+
+// eventOn is event for another object.
+func (c *cluster) eventOn(t testing.TB, namespace, kind, name, reason, text string) error {
+	t.Helper()
 	var list eventsv1.EventList
 	if err := c.client.List(t.Context(), &list, client.InNamespace(namespace)); err != nil {
 		return err
 	}
+	var others []string
 	for _, e := range list.Items {
+		if e.Reason != reason || e.Regarding.Kind != kind || e.Regarding.Name != name {
+			continue
+		}
 		note, cut := strings.CutSuffix(e.Note, "…")
-		if e.Reason == reason && e.Regarding.Kind == "Secret" && e.Regarding.Name == "cozystack-values" && (note == text || cut && strings.HasPrefix(text, note)) {
+		if note == text || cut && strings.HasPrefix(text, note) {
 			return nil
 		}
+		others = append(others, e.Note)
 	}
-	return fmt.Errorf("none of %d Events is %s: %s", len(list.Items), reason, text)
+	return fmt.Errorf("none of %d Events is %s: %s\nbut %q", len(list.Items), reason, text, others)
 }
 
 // A release that was written by hand with the table's images, without the marker, is taken over and has
