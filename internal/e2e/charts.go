@@ -20,6 +20,7 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // charts serves Helm charts over HTTP on loopback, as source-controller does in a cluster.
@@ -76,10 +77,6 @@ func (c *charts) publish(archive []byte) *meta.Artifact {
 // source-controller would give it. A release takes the chart with spec.chartRef.
 func (c *cluster) publish(t testing.TB, namespace, name string, chart fs.FS) {
 	t.Helper()
-	archive, err := pack(name, chart)
-	if err != nil {
-		t.Fatal(err)
-	}
 	repository := &sourcev1.OCIRepository{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: sourcev1.OCIRepositorySpec{
@@ -88,6 +85,26 @@ func (c *cluster) publish(t testing.TB, namespace, name string, chart fs.FS) {
 		},
 	}
 	if err := c.client.Create(t.Context(), repository); err != nil {
+		t.Fatal(err)
+	}
+	c.serve(t, repository, chart)
+}
+
+// republish serves another chart in place of one that was published.
+func (c *cluster) republish(t testing.TB, namespace, name string, chart fs.FS) {
+	t.Helper()
+	repository := &sourcev1.OCIRepository{}
+	if err := c.client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, repository); err != nil {
+		t.Fatal(err)
+	}
+	c.serve(t, repository, chart)
+}
+
+// serve serves a chart as the one of an OCIRepository.
+func (c *cluster) serve(t testing.TB, repository *sourcev1.OCIRepository, chart fs.FS) {
+	t.Helper()
+	archive, err := pack(repository.Name, chart)
+	if err != nil {
 		t.Fatal(err)
 	}
 	repository.Status = sourcev1.OCIRepositoryStatus{
