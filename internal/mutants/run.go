@@ -17,8 +17,7 @@ import (
 // modules last. A package that is not here has its own tests, which alone are run where the guards are listed too.
 var guards = map[string][]guard{
 	"internal/manifest":          {{dir: "internal/manifest"}, {dir: "imageoverrides", run: rewriting}},
-	"internal/manifest/document": {{dir: "internal/manifest/document"}, {dir: "internal/manifest"}, {dir: "imageoverrides", run: rewriting}},
-	"internal/manifest/paths":    {{dir: "internal/manifest/paths"}, {dir: "internal/manifest"}, {dir: "imageoverrides", run: rewriting}},
+	"internal/manifest/document": {{dir: "internal/manifest/document"}, {dir: "internal/manifest"}},
 	"imageoverrides": {
 		{dir: "imageoverrides", skip: "Rewrite|Hostile"},
 		{dir: "imageoverrides", run: "Rewrite|Hostile"},

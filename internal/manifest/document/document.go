@@ -56,11 +56,7 @@ type Lines struct {
 
 // NewLines returns the lines of text, which is kept.
 func NewLines(text []byte) *Lines {
-	l := &Lines{text: text, line: 1, column: 1}
-	if bytes.HasPrefix(text, byteOrderMark) {
-		l.offset = len(byteOrderMark)
-	}
-	return l
+	return &Lines{text: text, line: 1, column: 1}
 }
 
 // Position returns the line and the column of the byte at offset, both from 1. The column
