@@ -61,3 +61,11 @@ func TestPlain(t *testing.T) {
 		}
 	})
 }
+
+// TestQuote: the escapes are those that are read best.
+func TestQuote(t *testing.T) {
+	const value, want = "a\"\\\n\t\r\x00\x1f\u007f\u00a0\u0085\u2028\ufeff é\U0001F600/", `"a\"\\\n\t\r\u0000\u001f\u007f\u00a0\u0085\u2028\ufeff é😀/"`
+	if got := Quote(value); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

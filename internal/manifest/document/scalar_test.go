@@ -79,8 +79,8 @@ func TestScalar(t *testing.T) {
 						if lines := strings.Count(strings.TrimSpace(n.Value), "\n"); lines == 0 || n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
 							t.Errorf("%q: %q is not found", text, n.Value)
 						}
-					} else if found := text[s.Start:s.End]; n.Value != "" && s.Verbatim && !strings.Contains(found, n.Value) {
-						t.Errorf("%q: %q is found in %q", text, n.Value, found)
+					} else if found := text[s.Inner:s.inner]; s.Verbatim != (found == n.Value && !s.empty) {
+						t.Errorf("%q: %q is found in %q, to the byte: %v", text, n.Value, found, s.Verbatim)
 					}
 					replaced(t, text, i, "x/y:1")
 				}
@@ -159,6 +159,26 @@ func TestScalarReplaced(t *testing.T) {
 		i := rapid.IntRange(0, len(scalars(parsed))-1).Draw(t, "scalar")
 		replaced(t, text, i, value.Draw(t, "new value"))
 	})
+}
+
+// TestTagBytes: of a tag that is no string's nothing is left, nor of the white space between it and what is written behind, and every other
+// byte stays.
+func TestTagBytes(t *testing.T) {
+	for text, want := range map[string]string{
+		"a: !!int 5 # c\n": "a: x/y:1 # c\n", "a: !!int \t 5\n": "a: x/y:1\n", "a: &x !!int  5\n": "a: &x x/y:1\n", "a: !!int  &x  5\n": "a: &x  x/y:1\n",
+		"a: !!bool\t'true'\n": "a: 'x/y:1'\n", "a: !!float |-\n   5\n": "a: |-\n   x/y:1\n", "a: !!int # c\n   5\n": "a: # c\n   x/y:1\n", "a: !!int\n   5\n": "a: \n   x/y:1\n",
+		"a: !!null &x \n": "a: &x x/y:1 \n", "a: &x !!null \n": "a: &x x/y:1 \n", "a: !!null \t# c\n": "a: x/y:1 \t# c\n", "{a: !!int 5 , b: c}": "{a: x/y:1 , b: c}", "a: !!str  5\n": "a: !!str  x/y:1\n",
+	} {
+		parsed, err := Parse([]byte(text))
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		s, ok := parsed.Scalar(scalars(parsed)[1])
+		start, end, written := s.Replace("x/y:1", false)
+		if got := text[:start] + written + text[end:]; !ok || got != want {
+			t.Errorf("%q: %q, %v, want %q", text, got, ok, want)
+		}
+	}
 }
 
 // TestScalarNone: what has no bytes is not found.
