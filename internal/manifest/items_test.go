@@ -57,7 +57,8 @@ func TestItemsByThemselves(t *testing.T) {
 		var b strings.Builder
 		b.WriteString(head)
 		for range rapid.IntRange(1, 4).Draw(t, "items") {
-			b.WriteString("- " + item.Draw(t, "item"))
+			between := rapid.SampledFrom([]string{"", "", "\n", "# c\n", "      # c\n", "   \n\n"}).Draw(t, "between")
+			b.WriteString("- " + strings.ReplaceAll(item.Draw(t, "item"), "\n  ", "\n"+between+"  ") + between)
 		}
 		if head == "items:\n" {
 			b.WriteString("kind: List\n")

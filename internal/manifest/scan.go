@@ -123,7 +123,6 @@ func (s *scanner) whole(text []byte, l listing) bool {
 	if s.all {
 		s.keys.reset()
 	}
-	s.ids = 0
 	s.visitor.Begin()
 	s.begin(0)
 	if !s.lines() {
