@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 
@@ -165,27 +166,33 @@ func (y *syncing) ask(ctx context.Context, images []reference.Image) []registry.
 	return answers
 }
 
-// copyAll copies what is to be copied, some images at a time.
+// copyAll copies what is to be copied, some images at a time, and those of one repository, which often are the same, one after the other.
 func (y *syncing) copyAll(ctx context.Context, parallel int) {
-	var todo []*step
+	var todo [][]*step // by repository
+	total, last := 0, ""
 	for _, st := range y.steps {
-		if st.wanted() {
-			todo = append(todo, st)
+		if !st.wanted() {
+			continue
 		}
+		if name := st.To.Canonical().Name(); total == 0 || name != last {
+			todo, last = append(todo, nil), name
+		}
+		todo[len(todo)-1] = append(todo[len(todo)-1], st)
+		total++
 	}
 	var mu sync.Mutex
 	p, done := progress{streams: y.streams}, 0
-	next := make(chan *step)
+	next := make(chan []*step)
 	var wg sync.WaitGroup
 	for range min(parallel, len(todo)) {
 		wg.Go(func() {
-			for st := range next {
+			for st := range steps(next) {
 				var how registry.Copying
 				if y.terminal {
 					how.Progress = func(c registry.Copied) {
 						mu.Lock()
 						defer mu.Unlock()
-						p.step(done, len(todo), fmt.Sprintf("%s: %s sent", st.To, size(c.Bytes)))
+						p.step(done, total, fmt.Sprintf("%s: %s sent", st.To, size(c.Bytes)))
 					}
 				}
 				c, err := y.client.CopyWith(ctx, st.From, st.place, how)
@@ -196,17 +203,30 @@ func (y *syncing) copyAll(ctx context.Context, parallel int) {
 				}
 				mu.Lock()
 				done++
-				p.step(done, len(todo), st.To.String()+": "+word(err))
+				p.step(done, total, st.To.String()+": "+word(err))
 				mu.Unlock()
 			}
 		})
 	}
-	for _, st := range todo {
-		next <- st
+	for _, some := range todo {
+		next <- some
 	}
 	close(next)
 	wg.Wait()
 	p.end()
+}
+
+// steps gives the steps that come in lists.
+func steps(lists <-chan []*step) iter.Seq[*step] {
+	return func(yield func(*step) bool) {
+		for list := range lists {
+			for _, st := range list {
+				if !yield(st) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // tellSteps writes a line for each image, and returns what is wrong with them.

@@ -68,6 +68,9 @@ type real struct {
 	received int64    // bytes of bodies
 	latency  time.Duration
 	cut      int64 // the next upload of more bytes than this is cut off behind so many; 0 for none
+
+	app    http.Handler                     // what answers
+	before func(asked int, q *http.Request) // called before a request is answered, with how many there have been; nil for nothing
 }
 
 // start runs distribution.
@@ -101,6 +104,7 @@ func start(t testing.TB, access access) *real {
 	}
 	app := handlers.NewApp(context.Background(), config)
 	t.Cleanup(func() { app.Shutdown() })
+	r.app = app
 	server.Config.Handler = r.watch(app, token)
 	if access == anonymous {
 		server.Start()
@@ -117,7 +121,8 @@ func start(t testing.TB, access access) *real {
 func startReferrers(t testing.TB) *real {
 	t.Helper()
 	r := &real{access: anonymous}
-	server := httptest.NewServer(r.watch(ggcr.New(ggcr.WithReferrersSupport(true), ggcr.Logger(log.New(io.Discard, "", 0))), nil))
+	r.app = ggcr.New(ggcr.WithReferrersSupport(true), ggcr.Logger(log.New(io.Discard, "", 0)))
+	server := httptest.NewServer(r.watch(r.app, nil))
 	t.Cleanup(server.Close)
 	r.host = server.Listener.Addr().String()
 	return r
@@ -128,7 +133,7 @@ func (r *real) watch(next, token http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		r.mu.Lock()
 		r.requests = append(r.requests, q.Method+" "+q.URL.Path)
-		latency, cut := r.latency, r.cut
+		latency, cut, before, asked := r.latency, r.cut, r.before, len(r.requests)
 		if q.Method == http.MethodPut && cut > 0 && q.ContentLength > cut {
 			r.cut = 0
 		} else {
@@ -136,6 +141,9 @@ func (r *real) watch(next, token http.Handler) http.Handler {
 		}
 		r.mu.Unlock()
 		time.Sleep(latency)
+		if before != nil {
+			before(asked, q)
+		}
 		if cut > 0 {
 			io.CopyN(io.Discard, q.Body, cut)
 			panic(http.ErrAbortHandler)
@@ -339,16 +347,22 @@ func multi(t testing.TB, size int64) v1.ImageIndex {
 		if img, err = mutate.AppendLayers(img, shared); err != nil {
 			t.Fatal(err)
 		}
-		config, err := img.ConfigFile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		config = config.DeepCopy()
-		config.OS, config.Architecture, config.Variant = p.OS, p.Architecture, p.Variant
-		if img, err = mutate.ConfigFile(img, config); err != nil {
-			t.Fatal(err)
-		}
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: &p}})
+		index = with(t, index, img, p)
 	}
 	return index
+}
+
+// with returns an index with one more image, for a platform.
+func with(t testing.TB, index v1.ImageIndex, img v1.Image, p v1.Platform) v1.ImageIndex {
+	t.Helper()
+	config, err := img.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config = config.DeepCopy()
+	config.OS, config.Architecture, config.Variant = p.OS, p.Architecture, p.Variant
+	if img, err = mutate.ConfigFile(img, config); err != nil {
+		t.Fatal(err)
+	}
+	return mutate.AppendManifests(index, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: &p}})
 }
