@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command mirror asks registries about the images of a table of overrides: are they there, which digests do their tags
-// have; and it copies them to where the table says that they are.
+// Command mirror runs a platform out of a mirror: it makes the table of overrides for that, copies the images, and asks registries whether
+// what a table leads to is there.
 //
+//	mirror plan -m registry.example.org/mirror -t values.yaml manifests/*.yaml
+//	mirror sync -m registry.example.org/mirror -t values.yaml manifests/*.yaml
+//	mirror patches -t values.yaml manifests/*.yaml
 //	mirror check -t values.yaml
 //	mirror pin -t values.yaml
 //	mirror diff before.yaml after.yaml
 //	mirror copy -pairs pairs.txt
-//	mirror patches -t values.yaml manifests/*.yaml
 //
-// Each command tells its rules with -h. It is an example of the package reference/registry.
+// Each command tells its rules with -h. It is an example of the packages imageoverrides/mirror and reference/registry.
 package main
 
 import (
@@ -28,14 +30,18 @@ import (
 
 const usage = `usage: mirror COMMAND [FLAGS] [ARGUMENT...]
 
+Runs a platform out of a mirror.
+
+  plan     makes the table for it, or the list of what to copy; asks no registry
+  sync     does all of it: plans, copies, pins, checks, and writes the table
+  patches  writes patches for the images where Flux does not look; asks no registry
+
 Asks registries about the images of a table of overrides.
 
-  check  says of every image whether it is there
-  pin    puts digests behind the tags of a table
-  diff   says what a change of the table means; asks no registry
-  copy   copies images, with all their platforms
-
-  patches  writes patches for the images where Flux does not look; asks no registry
+  check    says of every image whether it is there
+  pin      puts digests behind the tags of a table
+  diff     says what a change of the table means; asks no registry
+  copy     copies images, with all their platforms
 
 mirror COMMAND -h tells the rules of a command.
 
@@ -61,14 +67,13 @@ type streams struct {
 
 // commands are the commands by their names. Each gets the arguments behind its name.
 var commands = map[string]func(streams, context.Context, []string) int{
-	"check": streams.check,
-	"pin":   streams.pin,
-	"diff":  streams.diff,
-	"copy":  streams.copy,
-
 	"plan":    streams.plan,
 	"sync":    streams.sync,
 	"patches": streams.patches,
+	"check":   streams.check,
+	"pin":     streams.pin,
+	"diff":    streams.diff,
+	"copy":    streams.copy,
 }
 
 func main() {

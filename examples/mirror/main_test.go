@@ -38,6 +38,7 @@ type store struct {
 	mu      sync.Mutex
 	content map[string][]byte // by path
 	sent    int               // requests that send
+	onSend  func()            // is called for each of them; nil for nothing
 }
 
 var imageConfig = []byte(`{"os":"linux","architecture":"amd64"}`)
@@ -75,6 +76,9 @@ func (s *store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Www-Authenticate", `Basic realm="r"`)
 		w.WriteHeader(http.StatusUnauthorized)
 		return
+	}
+	if s.onSend != nil && (r.Method == http.MethodPost || r.Method == http.MethodPut) {
+		s.onSend()
 	}
 	switch r.Method {
 	case http.MethodPost:

@@ -55,7 +55,8 @@ table does not do: an image that is left, and why; one where Flux does not look;
 image, and is not copied; a document that cannot be read, or will make Flux refuse its release.
 ` + tableUsage + `
 Manifests are what charts render: YAML or JSON, any number of documents in a file, each file a release. For -
-they come from standard input. A report of imageoverrides audit -o json stands for the manifests that it is of.
+they come from standard input. A report of imageoverrides audit -o json stands for the manifests that it is of, with
+their hooks as they were to it.
 `
 
 // A planning is the flags of planningUsage, and the table's file.
@@ -248,21 +249,28 @@ func (s streams) plan(_ context.Context, args []string) int {
 	}
 	s.tell(l)
 	status := l.status()
+	var copies []mirror.Copy
+	var lines []string
+	for _, st := range stepsOf(l.copies) {
+		if !st.From.IsValid() {
+			lines = append(lines, quote.Plain(st.To.String())+": nobody has said what it is a copy of, so it has to be there already")
+			continue
+		}
+		copies = append(copies, mirror.Copy{From: st.From, To: st.place})
+	}
+	s.list(lines)
 	if *format != "" {
-		unsaid, err := mirror.Write(s.stdout, mirror.Format(*format), l.copies)
+		left, err := mirror.Write(s.stdout, mirror.Format(*format), copies)
 		if err != nil {
 			return s.fail(err)
 		}
-		var lines []string
-		for _, c := range unsaid {
-			if !c.From.IsValid() {
-				lines = append(lines, quote.Plain(c.To.String())+" is not in the list: nobody has said what it is a copy of, so it has to be there already")
-				continue
-			}
+		lines = nil
+		for _, c := range left {
 			status = statusMissing
-			lines = append(lines, fmt.Sprintf("%s is not in the list: %s has no words for a copy to %s", quote.Plain(c.From.String()), *format, quote.Plain(c.To.String())))
+			lines = append(lines, fmt.Sprintf("%s: %s has no words for a copy to %s; mirror copy has", quote.Plain(c.From.String()), *format, quote.Plain(c.To.String())))
 		}
-		s.say(fmt.Sprintf("%s, %s, %d not in the list; %s", count(len(l.images), "image"), count(len(l.copies), "copy"), s.list(lines), l.summary()))
+		s.list(lines)
+		s.say(fmt.Sprintf("%s, %s, %d not written; %s", count(len(l.images), "image"), count(len(copies), "copy"), len(left), l.summary()))
 		return status
 	}
 	text, err := l.with(l.table)

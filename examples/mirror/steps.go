@@ -121,8 +121,8 @@ func (y *syncing) compare(ctx context.Context) {
 			st.word = kept
 			st.note = ", and its source has " + a.Digest
 		case y.dry:
-			st.word, st.digest = toCopy, a.Digest
 			st.note = ", from " + quote.Plain(st.From.String()) + ", in place of " + st.digest
+			st.word, st.digest = toCopy, a.Digest
 		default:
 			st.word = ""
 		}

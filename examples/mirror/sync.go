@@ -30,8 +30,8 @@ The steps, each of which goes on where it was when it is asked for again:
   1. Each image is asked for in the mirror. One with a digest is proved by that, and its source is not asked.
   2. One with a tag alone that is there is compared with its source. Where the tag leads to something else by now, or
      the source cannot be asked, the mirror keeps what it has, and that is told: another copy would change what
-     a running platform gets under that tag. -follow copies it all the same. Digests, in the manifests or the table, are
-     safe from both.
+     a running platform gets under that tag. With -follow a tag that has moved is copied all the same. What the manifests
+     or the table say with a digest is safe from that.
   3. What is not there is copied, with all platforms, up to four images at a time.
   4. Digests are put behind the tags of the table, as mirror pin does it.
   5. What steps 1 to 3 have not proved for the table that comes of it is asked for once more.
