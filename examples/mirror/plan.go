@@ -251,12 +251,15 @@ func (s streams) plan(_ context.Context, args []string) int {
 	status := l.status()
 	var copies []mirror.Copy
 	var lines []string
+	places := make(map[string]bool)
 	for _, st := range stepsOf(l.copies) {
-		if !st.From.IsValid() {
-			lines = append(lines, quote.Plain(st.To.String())+": nobody has said what it is a copy of, so it has to be there already")
-			continue
+		switch place := st.place.String(); {
+		case !st.From.IsValid():
+			lines = append(lines, quote.Plain(place)+": nobody has said what it is a copy of, so it has to be there already")
+		case !places[place]:
+			places[place] = true
+			copies = append(copies, mirror.Copy{From: st.From, To: st.place})
 		}
-		copies = append(copies, mirror.Copy{From: st.From, To: st.place})
 	}
 	s.list(lines)
 	if *format != "" {

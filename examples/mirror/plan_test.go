@@ -51,8 +51,8 @@ func TestPlan(t *testing.T) {
 		{"a fault", "", "a: b: c\n---\n" + pods("nginx:1"), nil, 1, "registries:\n  imageOverrides:\n  - name: nginx\n    newName: reg.example.org/m/docker.io/library/nginx\n",
 			"$/p.yaml:1:5: mapping values are not allowed in this context\n1 image, 0 entries and 1 new; 0 left, 0 where Flux does not look, 0 suspected, 1 fault in manifests\n"},
 		{"pairs", "", pods("nginx:1", "docker.io/library/nginx:1", "nginx:1@"+digest, "nginx@"+digest), []string{"-o", "pairs"}, 0,
-			"docker.io/library/nginx:1 reg.example.org/m/docker.io/library/nginx:1\ndocker.io/library/nginx:1@" + digest + " reg.example.org/m/docker.io/library/nginx@" + digest + "\ndocker.io/library/nginx@" + digest + " reg.example.org/m/docker.io/library/nginx@" + digest + "\n",
-			"4 images, 3 copies, 0 not written; 0 left, 0 where Flux does not look, 0 suspected, 0 faults in manifests\n"},
+			"docker.io/library/nginx:1 reg.example.org/m/docker.io/library/nginx:1\ndocker.io/library/nginx:1@" + digest + " reg.example.org/m/docker.io/library/nginx@" + digest + "\n",
+			"4 images, 2 copies, 0 not written; 0 left, 0 where Flux does not look, 0 suspected, 0 faults in manifests\n"},
 		{"no words for it", own, pods("nginx@"+digest, "quay.io/a:1"), []string{"-o", "hauler"}, 1, "apiVersion: content.hauler.cattle.io/v1\nkind: Images\nmetadata:\n  name: mirror\nspec:\n  images: []\n",
 			"reg.example.org/m/rebuilt:2: nobody has said what it is a copy of, so it has to be there already\n" +
 				"docker.io/library/nginx@" + digest + ": hauler has no words for a copy to reg.example.org/m/docker.io/library/nginx@" + digest + "; mirror copy has\n" +

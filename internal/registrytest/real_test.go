@@ -334,7 +334,7 @@ func (r *real) fill(t testing.TB, n int) (images []reference.Image, digests []st
 // multi returns an index of three platforms, each with layers of a size, and one layer that all share.
 func multi(t testing.TB, size int64) v1.ImageIndex {
 	t.Helper()
-	shared, err := random.Layer(size, "application/vnd.oci.image.layer.v1.tar+gzip")
+	shared, err := random.Layer(size, "application/vnd.docker.image.rootfs.diff.tar.gzip")
 	if err != nil {
 		t.Fatal(err)
 	}
