@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"log"
@@ -62,6 +63,7 @@ type real struct {
 	host   string
 	access access
 	cas    *x509.CertPool
+	pem    []byte // of the same
 
 	mu       sync.Mutex
 	requests []string // "HEAD /v2/…"
@@ -112,6 +114,7 @@ func start(t testing.TB, access access) *real {
 		server.StartTLS()
 		r.cas = x509.NewCertPool()
 		r.cas.AddCert(server.Certificate())
+		r.pem = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	}
 	t.Cleanup(server.Close)
 	return r

@@ -136,21 +136,28 @@ type site struct {
 	internet  *internet
 	table     string
 	manifests []string
+	flags     []string    // of how the mirror is asked
 	process   *os.Process // that runs
 }
 
-func startSite(t *testing.T, n *internet, table string, manifests ...string) *site {
+func startSite(t *testing.T, n *internet, mirror access, table string, manifests ...string) *site {
 	t.Helper()
-	s := &site{real: start(t, anonymous), internet: n, table: filepath.Join(t.TempDir(), "values.yaml"), manifests: manifests}
-	s.writeTable(t, table)
-	return s
-}
-
-func (s *site) writeTable(t *testing.T, text string) {
-	t.Helper()
-	if err := os.WriteFile(s.table, []byte(strings.ReplaceAll(text, "MIRROR", s.host)), 0o644); err != nil {
-		t.Fatal(err)
+	s := &site{real: start(t, mirror), internet: n, manifests: manifests}
+	folder := t.TempDir()
+	write := func(name, text string) string {
+		t.Helper()
+		file := filepath.Join(folder, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
 	}
+	s.table = write("values.yaml", strings.ReplaceAll(table, "MIRROR", s.host))
+	s.flags = []string{"-plain-http", s.host}
+	if mirror != anonymous {
+		s.flags = []string{"-ca", write("ca.pem", string(s.pem)), "-credentials", write("config.json", fmt.Sprintf(`{"auths": {%q: {"username": %q, "password": %q}}}`, s.host, user, password))}
+	}
+	return s
 }
 
 // text is the table's file, with MIRROR for the mirror's host.
@@ -166,7 +173,7 @@ func (s *site) text(t *testing.T) string {
 // sync runs the command, and returns what it says, with MIRROR for the mirror's host.
 func (s *site) sync(t *testing.T, flags ...string) (status int, stdout, stderr string) {
 	t.Helper()
-	args := append([]string{"sync", "-m", s.host + "/m", "-t", s.table, "-plain-http", s.host, "-attempts", "1"}, flags...)
+	args := slices.Concat([]string{"sync", "-m", s.host + "/m", "-t", s.table, "-attempts", "1"}, s.flags, flags)
 	for _, host := range s.internet.hosts {
 		args = append(args, "-plain-http", host)
 	}
@@ -283,7 +290,7 @@ func fillPlatform(t *testing.T, n *internet) (want map[string]string, pinned str
 func TestSync(t *testing.T) {
 	n := startInternet(t)
 	want, pinned := fillPlatform(t, n)
-	s := startSite(t, n, ownTable, platform(t, pinned))
+	s := startSite(t, n, anonymous, ownTable, platform(t, pinned))
 	want["m/rebuilt:2"] = put(t, s.real, "m/rebuilt:2", 100)
 
 	status, stdout, stderr := s.sync(t, "-dry-run")
@@ -376,7 +383,7 @@ func TestSyncKilled(t *testing.T) {
 	n.put(t, "quay.io/team/rebuilt:1")
 	manifests := platform(t, pinned)
 	const own = "registries:\n  imageOverrides: [] # none\n"
-	first := startSite(t, n, own, manifests)
+	first := startSite(t, n, anonymous, own, manifests)
 	if status, stdout, stderr := first.sync(t); status != 0 {
 		t.Fatalf("status %d\n%s%s", status, stdout, stderr)
 	}
@@ -388,7 +395,7 @@ func TestSyncKilled(t *testing.T) {
 			signal, name = os.Interrupt, fmt.Sprintf("interrupted at request %d of %d", at, len(requests))
 		}
 		t.Run(name, func(t *testing.T) {
-			s := startSite(t, n, own, manifests)
+			s := startSite(t, n, anonymous, own, manifests)
 			s.before = func(asked int, q *http.Request) {
 				if asked != at {
 					return
@@ -424,11 +431,11 @@ func TestSyncKilled(t *testing.T) {
 	}
 }
 
-// TestSyncFails: an image that is not there does not keep the others from being copied, and keeps the table as it is; it can be left out.
+// TestSyncFails: an image that is not there does not keep the others from being copied, and keeps the table as it is; it can be left out. This mirror has a token server.
 func TestSyncFails(t *testing.T) {
 	n := startInternet(t)
 	want, pinned := fillPlatform(t, n)
-	s := startSite(t, n, ownTable, platform(t, pinned))
+	s := startSite(t, n, tokens, ownTable, platform(t, pinned))
 	status, stdout, stderr := s.sync(t)
 	if status != 1 || s.text(t) != ownTable || strings.Count(stdout, "copied ") != 7 || !strings.Contains(stdout, "not found      MIRROR/m/rebuilt:2: not found: ") ||
 		!strings.Contains(stdout, "; nobody has said what it is a copy of: put it there\n") || !strings.HasSuffix(stderr, "TABLE is not written\n") {
@@ -507,7 +514,7 @@ func TestSyncCorpus(t *testing.T) {
 		manifests = append(manifests, file)
 	}
 	slices.Sort(manifests)
-	s := startSite(t, n, "registries:\n  imageOverrides: []\n", manifests...)
+	s := startSite(t, n, anonymous, "registries:\n  imageOverrides: []\n", manifests...)
 	status, stdout, stderr := s.sync(t)
 	if status != 0 {
 		t.Fatalf("status %d\n%s%s", status, stdout, stderr)
