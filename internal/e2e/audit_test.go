@@ -172,6 +172,7 @@ func TestLintErrors(t *testing.T) {
 // Flux runs kustomize on every release, and dies of an alias that stands for a value around itself. This is a helm-controller of its own;
 // another would die of the release each time that it is started.
 func TestAlias(t *testing.T) {
+	t.Parallel()
 	c := useCluster(t)
 	const manifest = settings + "x: &a [*a]\n"
 	if rules := errorRules(t, newTable(t), manifest); !slices.Equal(rules, []audit.RiskRule{audit.RiskAlias}) {

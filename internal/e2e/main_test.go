@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"flag"
 	"os"
 	"os/signal"
 	"syscall"
@@ -18,6 +19,9 @@ func TestMain(m *testing.M) {
 		end()
 		os.Exit(1)
 	}()
+	if err := flag.Set("test.parallel", "4"); err != nil { // those that are parallel wait most of the time; a flag of the command line counts more
+		panic(err)
+	}
 	code := m.Run()
 	if running.Err() != nil {
 		select {} // the above ends the process, when all has stopped
