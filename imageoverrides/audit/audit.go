@@ -116,8 +116,8 @@ func New(t imageoverrides.Table, o Options) *Audit {
 // name is that of a release, as the report has it. What is added under a name that was added before goes on where that ended, in places
 // too: a release may come in parts.
 //
-// A document that cannot be read is a risk of the report, and the next one is read; so is all that Flux would refuse. An error is the
-// reader's own, as it is, or an [*Error] for a document of more than [imageoverrides.MaxDocument] bytes; what was
+// A document that cannot be read is a risk of the report, and the next one is read; so is all that kustomize would refuse. What a release
+// fails of besides, such as a label that is a number, is not looked at. An error is the reader's own, as it is, or an [*Error] for a document of more than [imageoverrides.MaxDocument] bytes; what was
 // read before it is in the report. Empty input adds nothing. Memory follows the largest document, and what is told; of each object some 20 bytes
 // are kept.
 func (a *Audit) Add(name string, src io.Reader) error {
