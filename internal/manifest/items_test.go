@@ -98,3 +98,20 @@ func TestWays(t *testing.T) {
 		t.Errorf("the ways %d and %d, %d steps", a, b, w.taken)
 	}
 }
+
+// TestThroughJSON: what is no string becomes what JSON makes of it, and is as it is written where JSON has nothing for it.
+func TestThroughJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		"010": "8", "0o10": "8", "0x1F": "31", "1_0": "10", "-0": "0", "1e3": "1000", "0.10": "0.1", "1.0": "1", "1e21": "1e+21", "1e-7": "1e-07", "123456789012345678901": "1.2345678901234568e+20",
+		"true": "true", "True": "true", "yes": "yes", "2026-01-01": "2026-01-01T00:00:00Z", ".inf": ".inf", "-.INF": "-.INF", ".nan": ".nan", "a": "a", "'010'": "010", "!!str 010": "010",
+		"!!float 1": "1", "!!int 010": "8", "!!bool 'true'": "true", "!!int a": "a", "!mine 010": "010",
+	} {
+		var doc yaml.Node
+		if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+			t.Fatal(err)
+		}
+		if got := throughJSON(doc.Content[0]); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -25,8 +25,12 @@ type mode struct {
 // images are rules of a kind.
 var images = paths.NewRules([]string{"**.image"}, []string{"image.image", "a.image", "**.a[].image"})
 
-// imagesAndAll are the modes that the two ways of reading are held together in: images, all scalars, and all with the states of images.
-var imagesAndAll = []mode{{images, false}, {nil, false}, {images, true}}
+// few are rules that begin where an object does.
+var few = paths.NewRules([]string{"image", "a.image"}, []string{"a[].image"})
+
+// imagesAndAll are the modes that the two ways of reading are held together in: images, all scalars, all with the states of images, and
+// few images.
+var imagesAndAll = []mode{{images, false}, {nil, false}, {images, true}, {few, false}}
 
 // isB is a kind that is skipped.
 func isB(kind string) bool { return kind == "b" }
