@@ -16,8 +16,17 @@ import (
 // guards are what runs for a mutant of a package, by its folder: quick tests first, and those of other packages and of other
 // modules last. A package that is not here has its own tests, which alone are run where the guards are listed too.
 var guards = map[string][]guard{
+	"examples/imageoverrides":    {{dir: "examples/imageoverrides", skip: slow}},
+	"imageoverrides/audit":       {{dir: "imageoverrides/audit", skip: slow}},
+	"internal/entries":           {{dir: "imageoverrides", run: "Replace"}, {dir: "postrender", run: "Images|Kustomization"}},
 	"internal/manifest":          {{dir: "internal/manifest"}, {dir: "imageoverrides", run: rewriting}},
 	"internal/manifest/document": {{dir: "internal/manifest/document"}, {dir: "internal/manifest"}},
+	"internal/node":              {{dir: "internal/node"}, {dir: "internal/release"}, {dir: "imageoverrides", skip: "Rewrite|" + slow}},
+	"internal/refuse":            {{dir: "internal/refuse"}, {dir: "imageoverrides", skip: "Rewrite|" + slow}, {dir: "postrender", run: "Refuse|Hostile|Rewrite(Faults|Errors)"}},
+	"internal/release":           {{dir: "internal/release"}, {dir: "postrender", skip: "Patches|Images|Kustomization|" + slow}},
+	"internal/replace":           {{dir: "examples/imageoverrides", run: "Replace|FullDevice"}, {dir: "imageoverrides/chart", run: "^TestVendor"}},
+	"internal/values":            {{dir: "imageoverrides", skip: "Rewrite|" + slow}},
+	"postrender":                 {{dir: "postrender", skip: slow}, {dir: "postrender", run: slow}},
 	"imageoverrides": {
 		{dir: "imageoverrides", skip: "Rewrite|Hostile"},
 		{dir: "imageoverrides", run: "Rewrite|Hostile"},
@@ -29,6 +38,9 @@ var guards = map[string][]guard{
 		{dir: "internal/conformance", run: "^TestCheck"}, // with Helm, which takes ten seconds to link
 	},
 }
+
+// slow are the tests of large and hostile input, of what it costs above all.
+const slow = "Hostile|Linear|Large|Memory|Bounds"
 
 // rewriting are the quick tests of what Rewrite makes of texts.
 const rewriting = "^TestRewrite(AsKustomize|Laws|Notations|Tags|Merges|Empty|StaysJSON|Documents|Limits|Faults|LineBreaks|Object|Safety)$|Facts"
