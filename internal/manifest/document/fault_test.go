@@ -65,6 +65,11 @@ func TestLongFaults(t *testing.T) {
 	}
 }
 
+// panics is a reader on which the parser panics, as it does where it is wrong about itself.
+type panics struct{}
+
+func (panics) Read([]byte) (int, error) { panic("wrong") }
+
 // TestFaults: in a short text a fault is told by the byte at which the parser gives up.
 func TestFaults(t *testing.T) {
 	for text, want := range map[string]string{
@@ -87,6 +92,9 @@ func TestFaults(t *testing.T) {
 		if _, err := Parse([]byte(text)); err == nil || err.Error() != want {
 			t.Errorf("%.30q: %v, want %s", text, err, want)
 		}
+	}
+	if _, err := parseYAML(panics{}); err == nil || err.Error() != "the YAML parser gives up: wrong" {
+		t.Errorf("a parser that panics: %v", err)
 	}
 	if want := "a document is too long"; ErrLimit.Error() != want {
 		t.Errorf("%v, want %s", ErrLimit, want)

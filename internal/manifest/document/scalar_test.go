@@ -181,6 +181,23 @@ func TestTagBytes(t *testing.T) {
 	}
 }
 
+// TestEmptyBytes: a scalar that becomes empty has quotes, whatever it was written as.
+func TestEmptyBytes(t *testing.T) {
+	for text, want := range map[string]string{
+		"a: b # c\n": "a: \"\" # c\n", "a: 'b'\n": "a: ''\n", "a: \"b\"\n": "a: \"\"\n", "a: |-\n   b\nc: d\n": "a: \"\"\nc: d\n", "a: > # c\n   b\n": "a: \"\"\n", "a: !!null\n": "a: \"\"\n", "a: !!int 5\n": "a: \"\"\n",
+	} {
+		parsed, err := Parse([]byte(text))
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		s, ok := parsed.Scalar(scalars(parsed)[1])
+		start, end, written := s.Replace("", false)
+		if got := text[:start] + written + text[end:]; !ok || got != want {
+			t.Errorf("%q: %q, %v, want %q", text, got, ok, want)
+		}
+	}
+}
+
 // TestScalarNone: what has no bytes is not found.
 func TestScalarNone(t *testing.T) {
 	for _, text := range []string{"a:\n", "a: ", "- \n\n", "- # c", "{a: , b: }"} {
