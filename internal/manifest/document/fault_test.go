@@ -43,10 +43,12 @@ func TestLongFaults(t *testing.T) {
 	line := "k: a line of text that says nothing and goes on\n" // 48 bytes
 	long := strings.Repeat(line, 6000)
 	at := len(long)
+	exact := "a: {b}}\n" + long[:256<<10-len("a: {b}}\n")]
 	for _, test := range []struct {
 		text string
 		want int
 	}{
+		{exact, 11}, {exact + "\n", 511}, // the shortest that is long
 		{"a: b: c\n" + long, 511},           // told without a line
 		{"a: {b}}\n" + long, 511},           // the same, of what is missing
 		{"a: [b\n" + long, 6},               // seen in the second line, from 1

@@ -245,7 +245,7 @@ func (s Scalar) Replace(value string, json bool) (start, end int, text string) {
 	if s.tag[1] == 0 {
 		return start, end, text
 	}
-	if start < s.tag[1] { // there is only the tag
+	if s.empty && start <= s.tag[1] { // there is nothing behind the tag
 		return s.tag[0], start, strings.TrimLeft(text, " ")
 	}
 	return s.tag[0], end, string(s.text[s.tag[1]:start]) + text
