@@ -4,8 +4,10 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -139,4 +141,68 @@ func TestSyncOfChangedFile(t *testing.T) {
 		t.Error(status, stderr)
 	}
 	same(t, "file", " # mine\n- name: FROM/os/a\n  newName: TO/m/FROM/os/a\n", text(t, path, from, to))
+}
+
+// TestSyncProves: what a mirror has lost, or has taken from somebody else, until all is copied keeps the table from being written.
+func TestSyncProves(t *testing.T) {
+	for _, test := range []struct {
+		why    string
+		have   []byte // what the mirror has of os/a:1 in the end; nil for nothing
+		status int
+		want   string
+	}{
+		{"lost", nil, 1, "TO/m/FROM/os/a:1: not found: TO answers 404 Not Found, MANIFEST_UNKNOWN, \"manifest unknown\"\n"},
+		{"something else", manifest("other"), 3, "TO/m/FROM/os/a:1: the mirror has " + digestOf(manifest("other")) + ", where " + digestOf(manifest("os/a:1")) + " was copied\n"},
+	} {
+		from, to := newStore(t, "", "os/a:1", "os/b:1"), newStore(t, "")
+		place := "/v2/m/" + strings.Replace(from.host, ":", "_", 1) + "/os/"
+		to.onSend = func() {
+			if to.content[place+"a/manifests/1"] == nil {
+				return
+			}
+			delete(to.content, place+"a/manifests/1") // while b is copied
+			if test.have != nil {
+				to.content[place+"a/manifests/1"] = test.have
+			}
+		}
+		path := file(t, "values.yaml", "[]\n")
+		status, _, stderr := runSync(t, from, to, path, pods("FROM/os/a:1", "FROM/os/b:1"), false)
+		if status != test.status || !strings.Contains(stderr, "2 images: 2 copied, ") || !strings.Contains(stderr, test.want) || !strings.HasSuffix(stderr, "FILE is not written\n") {
+			t.Errorf("%s: status %d, %s", test.why, status, stderr)
+		}
+		same(t, test.why, "[]\n", text(t, path, from, to))
+	}
+}
+
+// TestSyncWithoutSource: the mirror is proof enough where a source cannot be reached, and that is asked for one image only.
+func TestSyncWithoutSource(t *testing.T) {
+	dead, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dead.Close()
+	var asked atomic.Int32
+	go func() {
+		for {
+			c, err := dead.Accept()
+			if err != nil {
+				return
+			}
+			asked.Add(1)
+			c.Close()
+		}
+	}()
+	from := &store{host: dead.Addr().String()}
+	place := "m/" + strings.Replace(from.host, ":", "_", 1) + "/os/"
+	to := newStore(t, "", place+"a:1", place+"b:1", place+"c:1")
+	path := file(t, "values.yaml", "[]\n")
+	status, stdout, stderr := runSync(t, from, to, path, pods("FROM/os/a:1", "FROM/os/b:1", "FROM/os/c:1"), false)
+	if status != 0 || asked.Load() != 1 || !strings.HasSuffix(stderr, "3 new of 3 entries, 0 digests pinned, FILE is written\n") {
+		t.Errorf("status %d, asked %d times\n%s", status, asked.Load(), stderr)
+	}
+	for _, image := range []string{"a", "b", "c"} {
+		if want := "present        TO/m/FROM/os/" + image + ":1 " + digestOf(manifest(place+image+":1")) + ", not compared: FROM/os/" + image + ":1: unreachable: "; !strings.Contains(stdout, want) {
+			t.Errorf("no %s in\n%s", want, stdout)
+		}
+	}
 }
