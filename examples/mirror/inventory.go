@@ -16,6 +16,7 @@ import (
 
 	"github.com/cozystack/image-overrides/imageoverrides/audit"
 	"github.com/cozystack/image-overrides/internal/quote"
+	"github.com/cozystack/image-overrides/internal/replace"
 	"github.com/cozystack/image-overrides/reference"
 )
 
@@ -35,14 +36,16 @@ func (s streams) inventory(a *audit.Audit, files []string) (*audit.Report, error
 		src := bufio.NewReaderSize(from, reportStart)
 		start, _ := src.Peek(reportStart) // an error comes again
 		if !isReport(start) {
-			if err := a.Add(named(file), src); err != nil {
-				return nil, fmt.Errorf("%s: %w", named(file), err)
+			if err := a.Add(named(file), src); errors.As(err, new(*audit.Error)) {
+				return nil, err
+			} else if err != nil {
+				return nil, fmt.Errorf("%s: %w", named(file), replace.Reason(err))
 			}
 			continue
 		}
 		report, err := readReport(src)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", named(file), err)
+			return nil, fmt.Errorf("%s: %w", named(file), replace.Reason(err))
 		}
 		all.Places = append(all.Places, report.Places...)
 		all.Risks = append(all.Risks, report.Risks...)

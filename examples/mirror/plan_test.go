@@ -110,6 +110,32 @@ func TestPlanOfReport(t *testing.T) {
 	same(t, "told", stderr, errs)
 }
 
+// TestPlanRefuses: files that cannot be read, and what is longer than a report or a document may be.
+func TestPlanRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for _, test := range []struct {
+		why, file, start string
+		length           int
+		want             string
+	}{
+		{"a folder", ".", "", 0, "$/.: is a directory\n"},
+		{"nothing there", "none.yaml", "", 0, "open $/none.yaml: no such file or directory\n"},
+		{"a long report", "a.json", "{\"places\": [", maxFile + 1, "$/a.json: is longer than 67108864 bytes\n"},
+		{"a long document", "a.yaml", "a: ", imageoverrides.MaxDocument + 1, "$/a.yaml: line 1, column 1: "},
+	} {
+		path := dir + "/" + test.file
+		if test.length > 0 {
+			if err := os.WriteFile(path, []byte(test.start+strings.Repeat(" ", test.length-len(test.start))), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		status, stdout, stderr := command(t, "", false, "plan", "-m", "reg.example.org/m", path)
+		if status != statusUsage || stdout != "" || !strings.HasPrefix(strings.ReplaceAll(stderr, dir, "$"), test.want) {
+			t.Errorf("%s: status %d, %s%s", test.why, status, stdout, stderr)
+		}
+	}
+}
+
 // TestPlanInPlace: -w writes the file, and only where it changes.
 func TestPlanInPlace(t *testing.T) {
 	path := file(t, "values.yaml", "registries: {imageOverrides: []} # none\n")

@@ -336,9 +336,16 @@ other: kept
 	nothing := func(why string) (status int, stdout, stderr string) {
 		t.Helper()
 		s.asked()
+		before, err := os.Stat(s.table)
+		if err != nil {
+			t.Fatal(err)
+		}
 		status, stdout, stderr = s.sync(t)
 		if requests, received := s.asked(); len(sends(requests)) > 0 || received > 0 {
 			t.Errorf("%s: sends %q", why, sends(requests))
+		}
+		if after, err := os.Stat(s.table); err != nil || !os.SameFile(before, after) {
+			t.Errorf("%s: the file is another: %v", why, err)
 		}
 		if diff := gocmp.Diff(table, s.text(t)); diff != "" {
 			t.Errorf("%s: %s", why, diff)
