@@ -13,6 +13,7 @@ require (
 	github.com/fluxcd/helm-controller/api v1.0.1
 	github.com/google/go-cmp v0.7.0
 	go.yaml.in/yaml/v3 v3.0.3
+	pgregory.net/rapid v1.2.0
 	sigs.k8s.io/yaml v1.5.0
 )
 

@@ -87,7 +87,10 @@ func (s *store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 	case http.MethodPut:
 		s.sent++
-		body, _ := io.ReadAll(r.Body)
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
 		path := r.URL.Path
 		if before, _, found := strings.Cut(path, "/blobs/uploads/"); found {
 			path = before + "/blobs/" + r.URL.Query().Get("digest")

@@ -99,6 +99,7 @@ func (s streams) sync(ctx context.Context, args []string) int {
 	if err != nil {
 		return s.fail(err)
 	}
+	defer client.CloseIdleConnections()
 	s.tell(l)
 	y := &syncing{streams: s, plan: l, client: client, dry: *dry, follow: *follow, steps: stepsOf(l.copies)}
 	y.look(ctx)
