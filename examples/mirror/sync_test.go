@@ -206,3 +206,21 @@ func TestSyncWithoutSource(t *testing.T) {
 		}
 	}
 }
+
+// TestPlanPairs: what plan writes for copy leaves sync nothing to send.
+func TestPlanPairs(t *testing.T) {
+	from, to := newStore(t, "", "os/a:1", "os/a:2", "os/b:latest"), newStore(t, "")
+	manifests := strings.ReplaceAll(pods("FROM/os/a:1", "FROM/os/a:1@"+digestOf(manifest("os/a:2")), "FROM/os/a@"+digestOf(manifest("os/a:2")), "FROM/os/b"), "FROM", from.host)
+	status, pairs, stderr := command(t, manifests, false, "plan", "-m", to.host+"/m", "-o", "pairs", "-")
+	if status != 0 || strings.Count(pairs, "\n") != 3 {
+		t.Fatalf("status %d, %s%s", status, pairs, stderr)
+	}
+	if status, stdout, stderr := command(t, pairs, false, "copy", "-plain-http", from.host, "-plain-http", to.host, "-pairs", "-"); status != 0 {
+		t.Fatalf("status %d, %s%s", status, stdout, stderr)
+	}
+	sent := to.sent
+	status, stdout, stderr := runSync(t, from, to, file(t, "values.yaml", "[]\n"), manifests, false)
+	if status != 0 || to.sent != sent || strings.Count(stdout, "present ") != 4 || strings.Contains(stdout, "kept") {
+		t.Errorf("status %d, %d sent, %s%s", status, to.sent-sent, stdout, stderr)
+	}
+}
