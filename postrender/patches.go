@@ -60,7 +60,7 @@ func Pointer(steps ...any) string {
 // made by hand needs an object, Parts, and [audit.Unreached] as its Status.
 //
 // Each patch begins with a test of every value that it replaces. A chart that has another value there, or none, so makes Flux refuse the release, with
-// a message that has the pointer, and does not run an image that nobody looked at. Where the object is gone kustomize passes over its patch. The
+// a message that has the pointer, though not the object, and does not run an image that nobody looked at. Where the object is gone kustomize passes over its patch. The
 // target is the object and no other: group, version, kind, name and namespace are regular expressions to kustomize, and escaped. An image inside of a text changes its own bytes, and several in
 // one text are one change.
 //

@@ -33,8 +33,8 @@ ConfigMaps, custom resources: for those that the table has an entry for. No regi
 ` + tableUsage + manifestsUsage + `
 Standard output has a document for each file with something to patch: postRenderers, to put among those of the release's
 spec, in front of the table's. Each patch tests first that the chart still has the value that it replaces, and is for
-one object. So a chart that changes makes Flux refuse the upgrade, with the path in its message, until the patches are
-made anew; where an object is gone its patch does nothing.
+one object. So a chart that changes makes Flux refuse the upgrade, with the path in its message, though not the object,
+until the patches are made anew; where an object is gone its patch does nothing.
 
 Make them of what charts render, with the values of the release, and not of what a cluster holds.
 

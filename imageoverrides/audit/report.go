@@ -161,7 +161,7 @@ type RiskRule string
 // by running it, and tried on helm-controller 1.6.3. That runs kustomize on every release: what is told of containers, image, spec and of an
 // annotation's key it refuses with a table only, and the rest without one too. Helm splits a chart's manifests before kustomize reads them,
 // so that what stands behind the dashes of a separator is the start of the next document there, and refused only where it is no good one.
-// Of a table it refuses nothing: what Lint finds there leaves images that no node can pull, or makes it panic.
+// Of a table it refuses nothing: what Lint finds there may leave images that no node can pull, or make it panic.
 const (
 	RiskTable      RiskRule = "table"       // error: Lint finds an error in the table
 	RiskSyntax     RiskRule = "syntax"      // error: no YAML
