@@ -57,14 +57,14 @@ func TestSkopeo(t *testing.T) {
 	}
 	manifests, table := write("manifests.yaml", text.String()), write("values.yaml", "[]\n")
 	write(".config/containers/policy.json", `{"default": [{"type": "insecureAcceptAnything"}]}`)
-	write(".config/containers/registries.conf", fmt.Sprintf("[[registry]]\nlocation = %q\ninsecure = true\n[[registry]]\nlocation = %q\ninsecure = true\n", from.host, to.host))
+	registries := write(".config/containers/registries.conf", fmt.Sprintf("[[registry]]\nlocation = %q\ninsecure = true\n[[registry]]\nlocation = %q\ninsecure = true\n", from.host, to.host))
 
 	lines, err := exec.Command(command(t), "plan", "-m", to.host+"/m", "-o", "skopeo", manifests).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	shell := exec.Command("sh", "-e", "-c", string(lines))
-	shell.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME=", "REGISTRY_AUTH_FILE=")
+	shell.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME=", "REGISTRY_AUTH_FILE=", "CONTAINERS_REGISTRIES_CONF="+registries)
 	if out, err := shell.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s\n%s", err, out, lines)
 	}
