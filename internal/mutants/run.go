@@ -32,9 +32,7 @@ var guards = map[string][]guard{
 		{dir: "imageoverrides", run: "Rewrite|Hostile"},
 	},
 	"imageoverrides/chart": {
-		{dir: "imageoverrides/chart", skip: "^TestBounds$"},
-		{dir: "examples/imageoverrides", run: "Charts"},
-		{dir: "imageoverrides/chart", run: "^TestBounds$"},
+		{dir: "imageoverrides/chart", skip: slow},
 		{dir: "internal/conformance", run: "^TestCheck"}, // with Helm, which takes ten seconds to link
 	},
 }
