@@ -175,6 +175,15 @@ func TestTemplates(t *testing.T) {
 		{"conditions that go together, in three documents", numberedTo("---\nkind: HelmRelease\nspec:\n  {{ if and .Values.a%d (not .Values.b%[1]d) .Values.c%[1]d (not .Values.d%[1]d) }}{{ else }}\n  postRenderers: {{- "+helper+" . | nindent 4 }}\n  {{ end }}\n", 3), "2 condition, 8 condition, 14 condition"},
 		{"what is never chosen", "kind: HelmRelease\nspec:\n  {{ $x := " + helper + " . }}\n" + numberedTo("{{ $x = ternary \"%d\" $x false }}\n", 2*maxChoice) + "  postRenderers: {{ $x | nindent 4 }}\n", ""},
 		{"a row without a colon", "kind: HelmRelease\nmetadata\nname: a\n", ""},
+		{"a fail that another function gets", "{{ if not .Values.a }}{{ fail \"a\" | quote | print \"b\" }}{{ end }}\nkind: HelmRelease\nspec:\n  {{- if .Values.a }}\n  postRenderers: {{- " + helper + " . | nindent 4 }}\n  {{- end }}\n", ""},
+		{"values that are decoded", "{{ define \"v\" }}\na: b\n{{ end }}\nkind: HelmRelease\nspec:\n  postRenderers: {{- " + helper + " (dict \"Values\" (include \"v\" . | fromYaml)) | nindent 4 }}\n", ""},
+		{"a context that is decoded", "{{ define \"v\" }}\na: b\n{{ end }}\nkind: HelmRelease\nspec:\n  postRenderers: {{- " + helper + " (include \"v\" . | fromYaml) | nindent 4 }}\n", ""},
+		{"a _cluster that is decoded", "{{ define \"v\" }}\na: b\n{{ end }}\nkind: HelmRelease\nspec:\n  postRenderers: {{- " + helper + " (dict \"Values\" (dict \"_cluster\" (include \"v\" . | fromYaml))) | nindent 4 }}\n", ""},
+		{"what looks like a call's mark in a string", "kind: HelmRelease\nspec:\n  postRenderers: [{{ \"\\x010\\x01\" }}]\n", "1 call"},
+		{"what looks like the mark of a place in a string", "a: b\n---\nkind: {{ \"\\x020\\x02HelmRelease\" }}\nspec: {}\n", ""},
+		{"what looks like the mark of what is not known in a string", "kind: HelmRelease\nspec: {{ \"\\x00\" }}\n", "1 call"},
+		{"the same marks in the text", "kind: HelmRelease\nspec:\n  postRenderers: [\x010\x01]\n---\nkind: \x020\x02HelmRelease\nspec: \x00\n", "1 call"},
+		{"the last turn of a range", "{{ range list " + strings.Repeat("1 ", maxTurns-1) + "\"HelmRelease\" }}\n---\nkind: {{ . }}\nspec: {}\n{{ end }}\n", "1 call"},
 	} {
 		t.Run(test.why, func(t *testing.T) {
 			var got []string

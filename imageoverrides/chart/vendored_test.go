@@ -113,6 +113,30 @@ func TestVendoredLinks(t *testing.T) {
 	})
 }
 
+// TestVendoredBesideLinks: behind a link to a copy, and behind a copy, what is beside them is looked at.
+func TestVendoredBesideLinks(t *testing.T) {
+	dir := t.TempDir()
+	fsys := fstest.MapFS{}
+	for _, name := range []string{"a/charts/x", "a/charts/z", "shared"} {
+		vendored(t, fsys, name)
+		fsys[name+"/extra"] = &fstest.MapFile{}
+	}
+	if err := os.CopyFS(dir, fsys); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../../shared", filepath.Join(dir, "a/charts/y")); err != nil {
+		t.Skip(err)
+	}
+	copies, err := Vendored(os.DirFS(dir))
+	var got []string
+	for _, c := range copies {
+		got = append(got, c.Dir)
+	}
+	if want := "a/charts/x a/charts/y a/charts/z shared"; strings.Join(got, " ") != want || err != nil {
+		t.Errorf("%q, %v, want %s", got, err, want)
+	}
+}
+
 // broken is a file system that does not read one file.
 type broken struct {
 	fs.FS
