@@ -252,13 +252,13 @@ func (s streams) plan(_ context.Context, args []string) int {
 	var copies []mirror.Copy
 	var lines []string
 	places := make(map[string]bool)
-	for _, st := range stepsOf(l.copies) {
-		switch place := st.place.String(); {
-		case !st.From.IsValid():
-			lines = append(lines, quote.Plain(place)+": nobody has said what it is a copy of, so it has to be there already")
+	for _, c := range l.copies {
+		switch place := c.Place.String(); {
+		case !c.From.IsValid():
+			lines = append(lines, quote.Plain(c.To.String())+": nobody has said what it is a copy of, so it has to be there already")
 		case !places[place]:
 			places[place] = true
-			copies = append(copies, mirror.Copy{From: st.From, To: st.place})
+			copies = append(copies, c)
 		}
 	}
 	s.list(lines)

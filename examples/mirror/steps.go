@@ -20,8 +20,7 @@ import (
 // A step is what becomes of one image of the mirror.
 type step struct {
 	mirror.Copy
-	place  reference.Image // where it is sent
-	word   string          // what became of it; "" where it is to be copied, or there is an error
+	word   string // what became of it; "" where it is to be copied, or there is an error
 	note   string
 	digest string // in the mirror
 	bytes  int64  // that were sent
@@ -36,20 +35,10 @@ const (
 	toCopy  = "to copy"
 )
 
-// stepsOf are the steps of copies, which are in the order of their targets. A tag can lead to one image only: to what is asked for by the tag
-// alone, which comes first in that order, or to the first of several digests. The others are sent by their digests.
+// stepsOf are the steps of copies.
 func stepsOf(copies []mirror.Copy) (steps []*step) {
-	tagged := make(map[string]bool)
 	for _, c := range copies {
-		st := &step{Copy: c, place: c.To}
-		if to := c.To; to.Tag() != "" {
-			tag := to.Canonical().Name() + ":" + to.Tag()
-			if to.Digest() != "" && tagged[tag] {
-				st.place, _ = reference.Parse(to.Name() + "@" + to.Digest()) // it is To without its tag
-			}
-			tagged[tag] = true
-		}
-		steps = append(steps, st)
+		steps = append(steps, &step{Copy: c})
 	}
 	return steps
 }
@@ -195,7 +184,7 @@ func (y *syncing) copyAll(ctx context.Context, parallel int) {
 						p.step(done, total, fmt.Sprintf("%s: %s sent", st.To, size(c.Bytes)))
 					}
 				}
-				c, err := y.client.CopyWith(ctx, st.From, st.place, how)
+				c, err := y.client.CopyWith(ctx, st.From, st.Place, how)
 				st.bytes, st.err = c.Bytes, err
 				if err == nil {
 					st.word, st.digest = copied, c.Digest

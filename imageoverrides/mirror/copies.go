@@ -3,6 +3,7 @@
 package mirror
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -16,6 +17,18 @@ type Copy struct {
 	// has said it: an entry that a person wrote leads to To, or manifests have it themselves.
 	From reference.Image
 	To   reference.Image // as pods run it
+
+	// Place is where the image is to be sent: To, or To without its tag where the tag is another image's. For a tag leads to one image only: to what is asked
+	// for by the tag alone, or else to the first of several digests. In a Copy made by hand the zero Image stands for To.
+	Place reference.Image
+}
+
+// place is where the image is to be sent.
+func (c *Copy) place() reference.Image {
+	if c.Place.IsValid() {
+		return c.Place
+	}
+	return c.To
 }
 
 // Copies returns what has to be in the mirror for images to run under a table: each image that the table makes one of the mirror's
@@ -59,5 +72,28 @@ func (m Mirror) Copies(t imageoverrides.Table, images []string) ([]Copy, error) 
 		copies = append(copies, c)
 	}
 	slices.SortFunc(copies, func(a, b Copy) int { return strings.Compare(a.To.String(), b.To.String()) })
+	content := make(map[string]string) // by tag: the digest that it leads to, or "" for what is asked for by the tag alone
+	for _, c := range copies {
+		if c.To.Digest() == "" {
+			content[tagOf(c.To)] = ""
+		}
+	}
+	for i := range copies {
+		c := &copies[i]
+		if c.Place = c.To; c.To.Digest() == "" || c.To.Tag() == "" {
+			continue
+		}
+		switch digest, taken := content[tagOf(c.To)]; {
+		case !taken:
+			content[tagOf(c.To)] = c.To.Digest()
+		case digest != c.To.Digest():
+			c.Place, _ = reference.Parse(c.To.Name() + "@" + c.To.Digest()) // it is To without its tag
+		}
+	}
 	return copies, nil
+}
+
+// tagOf is the tag that an image is asked for by, with its name.
+func tagOf(i reference.Image) string {
+	return i.Canonical().Name() + ":" + cmp.Or(i.Tag(), "latest")
 }

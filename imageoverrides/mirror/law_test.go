@@ -3,6 +3,7 @@
 package mirror_test
 
 import (
+	stdcmp "cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -202,7 +203,25 @@ func checkCopies(t *rapid.T, m mirror.Mirror, table imageoverrides.Table, list [
 		t.Fatal(err)
 	}
 	var to, want []string
+	tags, sent := make(map[string]string), make(map[string]bool)
+	tagOf := func(i reference.Image) string {
+		if i.Tag() == "" && i.Digest() != "" {
+			return ""
+		}
+		return i.Canonical().Name() + ":" + stdcmp.Or(i.Tag(), "latest")
+	}
 	for _, c := range copies {
+		if tag := tagOf(c.Place); tag != "" {
+			if content, ok := tags[tag]; ok && content != c.To.Digest() {
+				t.Fatalf("%s is to be %q and %q", tag, content, c.To.Digest())
+			}
+			tags[tag], sent[tag] = c.To.Digest(), true
+		}
+	}
+	for _, c := range copies {
+		if bare := c.To.Name() + "@" + c.To.Digest(); c.Place != c.To && (c.Place.String() != bare || !sent[tagOf(c.To)]) {
+			t.Fatalf("%s is sent to %s", c.To, c.Place)
+		}
 		to = append(to, c.To.String())
 		if c.From.IsValid() {
 			mirrored, err := m.Image(c.From)

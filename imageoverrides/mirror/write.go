@@ -33,29 +33,30 @@ const (
 // Formats are all formats.
 func Formats() []Format { return []Format{Pairs, Skopeo, Hauler, Zarf} }
 
-// Write writes a list of copies in a format. left has the copies that are not in it, because nobody has said where they come from, or
+// Write writes a list of copies in a format, one for each place. left has the copies that are not in it, because nobody has said where they come from, or
 // because the format cannot tell them. The error is for a format that there is not, with nothing written, or the first of w. Without copies
 // it writes what the format has for an empty list. A zero To is left too.
 func Write(w io.Writer, f Format, copies []Copy) (left []Copy, err error) {
 	head, line := "", (func(Copy) string)(nil)
 	switch f {
 	case Pairs:
-		line = func(c Copy) string { return c.From.String() + " " + c.To.String() + "\n" }
+		line = func(c Copy) string { return c.From.String() + " " + c.place().String() + "\n" }
 	case Skopeo:
 		line = func(c Copy) string {
-			return "skopeo copy --all --preserve-digests " + skopeoName(c.From, true) + " " + skopeoName(c.To, false) + "\n"
+			return "skopeo copy --all --preserve-digests " + skopeoName(c.From, true) + " " + skopeoName(c.place(), false) + "\n"
 		}
 	case Hauler:
 		head = "apiVersion: content.hauler.cattle.io/v1\nkind: Images\nmetadata:\n  name: mirror\nspec:\n  images:"
 		line = func(c Copy) string {
-			if c.To.Tag() == "" && c.To.Digest() != "" {
+			to := c.place()
+			if to.Tag() == "" && to.Digest() != "" {
 				return ""
 			}
-			tag := c.To.Tag()
+			tag := to.Tag()
 			if tag == "" {
 				tag = "latest"
 			}
-			return "  - name: " + document.Plain(tagOrDigest(c.From, true)) + "\n    rewrite: " + document.Plain(c.To.Canonical().Path()+":"+tag) + "\n"
+			return "  - name: " + document.Plain(tagOrDigest(c.From, true)) + "\n    rewrite: " + document.Plain(to.Canonical().Path()+":"+tag) + "\n"
 		}
 	case Zarf:
 		head = "kind: ZarfPackageConfig\nmetadata:\n  name: mirror\ncomponents:\n- name: images\n  required: true\n  images:"
@@ -65,6 +66,7 @@ func Write(w io.Writer, f Format, copies []Copy) (left []Copy, err error) {
 	}
 	out := bufio.NewWriter(w)
 	var lines []string
+	seen := make(map[string]bool)
 	for _, c := range copies {
 		text := ""
 		if c.From.IsValid() && c.To.IsValid() {
@@ -74,7 +76,14 @@ func Write(w io.Writer, f Format, copies []Copy) (left []Copy, err error) {
 			left = append(left, c)
 			continue
 		}
-		lines = append(lines, text)
+		key := c.place().String()
+		if f == Zarf {
+			key = text
+		}
+		if !seen[key] {
+			seen[key] = true
+			lines = append(lines, text)
+		}
 	}
 	switch {
 	case head != "" && lines == nil:
@@ -83,10 +92,8 @@ func Write(w io.Writer, f Format, copies []Copy) (left []Copy, err error) {
 		head += "\n"
 	}
 	out.WriteString(head) // bufio keeps the error
-	for i, text := range lines {
-		if f != Zarf || i == 0 || text != lines[i-1] {
-			out.WriteString(text)
-		}
+	for _, text := range lines {
+		out.WriteString(text)
 	}
 	return left, out.Flush()
 }

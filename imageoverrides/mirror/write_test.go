@@ -17,7 +17,7 @@ import (
 )
 
 func TestWrite(t *testing.T) {
-	list := []string{"nginx", "nginx:1", "quay.io/a:1@sha256:" + hex64, "quay.io/a@sha256:" + hex64, "host:5000/b:2", "registry.example.org/mirror/own:1"}
+	list := []string{"nginx", "nginx:1", "nginx:1@sha256:" + hex64, "quay.io/a:1@sha256:" + hex64, "quay.io/a@sha256:" + hex64, "host:5000/b:2", "registry.example.org/mirror/own:1"}
 	table, _, err := place.Table(imageoverrides.Table{}, list)
 	if err != nil {
 		t.Fatal(err)
@@ -30,6 +30,7 @@ func TestWrite(t *testing.T) {
 	for format, want := range map[mirror.Format]string{
 		mirror.Pairs: `docker.io/library/nginx REGdocker.io/library/nginx
 docker.io/library/nginx:1 REGdocker.io/library/nginx:1
+docker.io/library/nginx:1@DIGEST REGdocker.io/library/nginx@DIGEST
 host:5000/b:2 REGhost_5000/b:2
 quay.io/a:1@DIGEST REGquay.io/a:1@DIGEST
 quay.io/a@DIGEST REGquay.io/a@DIGEST
@@ -37,6 +38,7 @@ left: REGown:1
 `,
 		mirror.Skopeo: `skopeo copy --all --preserve-digests docker://docker.io/library/nginx docker://REGdocker.io/library/nginx
 skopeo copy --all --preserve-digests docker://docker.io/library/nginx:1 docker://REGdocker.io/library/nginx:1
+skopeo copy --all --preserve-digests docker://docker.io/library/nginx@DIGEST docker://REGdocker.io/library/nginx@DIGEST
 skopeo copy --all --preserve-digests docker://host:5000/b:2 docker://REGhost_5000/b:2
 skopeo copy --all --preserve-digests docker://quay.io/a@DIGEST docker://REGquay.io/a:1
 skopeo copy --all --preserve-digests docker://quay.io/a@DIGEST docker://REGquay.io/a@DIGEST
@@ -56,6 +58,7 @@ spec:
     rewrite: mirror/host_5000/b:2
   - name: quay.io/a@DIGEST
     rewrite: mirror/quay.io/a:1
+left: REGdocker.io/library/nginx:1@DIGEST
 left: REGown:1
 left: REGquay.io/a@DIGEST
 `,
@@ -68,6 +71,7 @@ components:
   images:
   - docker.io/library/nginx
   - docker.io/library/nginx:1
+  - docker.io/library/nginx:1@DIGEST
   - host:5000/b:2
   - quay.io/a:1@DIGEST
   - quay.io/a@DIGEST
@@ -95,7 +99,7 @@ left: REGown:1
 	}
 }
 
-// Each format has every copy once or leaves it, and those in YAML are YAML.
+// Each format has every place once, or leaves the copy, and those in YAML are YAML.
 func TestWriteLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, list := mirrors.Draw(t, "mirror"), images.Draw(t, "images")
@@ -113,7 +117,17 @@ func TestWriteLaw(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			written := len(copies) - len(left)
+			notWritten := make(map[string]bool)
+			for _, c := range left {
+				notWritten[c.To.String()] = true
+			}
+			places := make(map[string]bool)
+			for _, c := range copies {
+				if !notWritten[c.To.String()] {
+					places[c.Place.String()] = true
+				}
+			}
+			written := len(places)
 			switch format {
 			case mirror.Pairs, mirror.Skopeo:
 				if got := strings.Count(b.String(), "\n"); got != written {
