@@ -170,7 +170,7 @@ func (a *Audit) piece(p *document.Piece, start *source, first bool) {
 	if document.Blank(p.Bytes) {
 		return
 	}
-	a.definition, a.finder.room = false, roomFor(len(p.Bytes))
+	a.definition, a.finder.room, a.finder.unread = false, roomFor(len(p.Bytes)), false
 	documents, _, fault := a.reader.Read(*p)
 	var found []Risk
 	risk := func(rule RiskRule, severity Severity, o manifest.Object, path string, place int, message string) {
@@ -186,8 +186,8 @@ func (a *Audit) piece(p *document.Piece, start *source, first bool) {
 		documents, a.finder.objects = 1, a.finder.objects[:0]
 	}
 	a.documents += documents
-	if fault == nil && a.finder.room < 0 {
-		risk(RiskUnread, SeverityWarning, manifest.Object{}, "", p.Body, "aliases stand for so many texts that not all were looked at for images that Flux does not reach; write them out")
+	if fault == nil && a.finder.unread {
+		risk(RiskUnread, SeverityWarning, manifest.Object{}, "", p.Body, "aliases stand for so many texts, or so many texts stand behind so long keys, that not all were looked at for images that Flux does not reach; write aliases out, and keys shorter")
 	}
 	skip := a.shape(p, first, documents, risk)
 	if !skip && fault == nil && (a.reader.Odd() || a.finder.odd) {

@@ -295,13 +295,39 @@ func TestHostile(t *testing.T) {
 			}
 			return s
 		}(),
-		"objects twice":  strings.Repeat("---\nkind: Pod\nmetadata: {name: p}\n", 30_000),
-		"texts in texts": "kind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: |\n" + strings.Repeat("    - a: \"- image: 'x/y:v1'\\n- b\"\n", 20_000),
+		"objects twice":               strings.Repeat("---\nkind: Pod\nmetadata: {name: p}\n", 30_000),
+		"texts behind a long key":     `{"kind": "Thing", "metadata": {"name": "c"}, "spec": {"` + strings.Repeat("k", 400_000) + `": {"images": [` + strings.Repeat("\"quay.io/a/b:v1\",\n", 30_000) + "1]}}}",
+		"images that Flux reaches so": `{"kind": "Pod", "metadata": {"name": "c"}, "` + strings.Repeat("k", 400_000) + `": {"containers": [` + strings.Repeat("{\"image\": \"quay.io/a/b:v1\"},\n", 30_000) + "{}]}}",
+		"aliases in a text":           "kind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: |\n    a: &a '" + strings.Repeat("quay.io/a/b:v1 ", 3_000) + "'\n    b:\n" + strings.Repeat("    - *a\n", 6_000) + "    image: quay.io/c:v1\n",
+		"texts in texts":              "kind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: |\n" + strings.Repeat("    - a: \"- image: 'x/y:v1'\\n- b\"\n", 20_000),
 	} {
-		r := report(t, table, audit.Options{}, map[string]string{"s": in})
-		if unread := slices.ContainsFunc(r.Risks, func(k audit.Risk) bool { return k.Rule == audit.RiskUnread }); (strings.HasPrefix(why, "a long text") || strings.HasPrefix(why, "maps that")) != unread {
-			t.Errorf("%s: %+v", why, r.Risks[:min(3, len(r.Risks))])
+		want := slices.Contains([]string{"a long text that many aliases stand for", "maps that merge each other", "images deep inside", "texts behind a long key", "aliases in a text"}, why)
+		for _, parts := range []bool{false, true} {
+			r := report(t, table, audit.Options{Parts: parts}, map[string]string{"s": in})
+			if unread := slices.ContainsFunc(r.Risks, func(k audit.Risk) bool { return k.Rule == audit.RiskUnread }); want != unread {
+				t.Errorf("%s: %+v", why, r.Risks[:min(3, len(r.Risks))])
+			}
 		}
+	}
+}
+
+// TestLongWays: the parts of an image are those of one map, also where all that tells it from another is left out of the written path.
+func TestLongWays(t *testing.T) {
+	one := func(n string) string {
+		return `{"o": {"p": {"q": {"r": {"s": {"t": {"image": {"repository": "quay.io/a/` + n + `", "tag": "v` + n + `"}}}}}}}}`
+	}
+	r := report(t, imageoverrides.Table{}, audit.Options{Parts: true}, map[string]string{
+		"s": `{"kind": "Thing", "metadata": {"name": "c"}, "spec": {"` + strings.Repeat("k", 600) + `": [` + one("1") + ", " + one("2") + "]}}"})
+	var got []string
+	for _, p := range r.Places {
+		got = append(got, p.Whole)
+		for _, part := range p.Parts {
+			got = append(got, part.Pointer[strings.LastIndex(part.Pointer, "kk")+2:])
+		}
+	}
+	want := []string{"quay.io/a/1:v1", "/0/o/p/q/r/s/t/image/repository", "/0/o/p/q/r/s/t/image/tag", "quay.io/a/2:v2", "/1/o/p/q/r/s/t/image/repository", "/1/o/p/q/r/s/t/image/tag"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

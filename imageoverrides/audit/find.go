@@ -17,8 +17,9 @@ import (
 // A find is a text of an object that is an image, or may be one.
 type find struct {
 	path    string // in the document
+	id      string // that, and of no other scalar
 	field   string // in the object, without indexes: spec.images[].image
-	parent  string // the path of what is around it
+	parent  string // the id of what is around it
 	key     string // the last of the path
 	place   int    // in the piece
 	text    string
@@ -50,7 +51,8 @@ type finder struct {
 	finds  []find          // of the piece
 	parts  []part          // of the object
 	ended  int             // the finds of objects that have ended
-	room   int             // how many bytes of texts of the piece may be looked at yet, for aliases may stand for many more than it has; below 0 some were not
+	room   int             // how many bytes of texts, and of ways that are long, may be looked at yet, for aliases may stand for many more than the piece has
+	unread bool            // some were not
 	hook   bool            // the object is a hook
 	odd    bool            // the piece may have what kustomize refuses
 	first  int             // where its first scalar stands, or -1
@@ -155,7 +157,8 @@ var bytesOf = func() (set [256]uint8) {
 func (f *finder) look(s *manifest.Scalar, path []paths.Step, n int, key string) {
 	text := s.Text()
 	r := roleOf(key)
-	if f.room -= len(text); len(text) < 2 && r == noRole || f.room < 0 {
+	f.room -= len(text) + longWay(s.Path())
+	if f.unread = f.unread || f.room < 0; len(text) < 2 && r == noRole || f.room < 0 {
 		return
 	}
 	var has uint8
@@ -287,7 +290,26 @@ func (f *finder) parentOf(s *manifest.Scalar) string {
 	if string(f.written) == f.variable { // as it is mostly
 		return f.variable
 	}
-	return string(f.written)
+	return identify(f.written, path[:len(path)-1])
+}
+
+// identify is a way that no other value has: as it is written or, where that may leave out some of it, by RFC 6901.
+func identify(written []byte, way []paths.Step) string {
+	if len(written) <= paths.Longest/2 {
+		return string(written)
+	}
+	return paths.Pointer(way)
+}
+
+// longWay is how many bytes the keys of a way have that is longer than any that is written whole, and 0 for others.
+func longWay(way []paths.Step) (size int) {
+	for i := range way {
+		size += len(way[i].Key)
+	}
+	if size <= paths.Longest {
+		return 0
+	}
+	return size
 }
 
 // text looks at a text without white space, of which the byte from stands at 0, for an image, behind a key or a scheme perhaps.
@@ -335,11 +357,12 @@ func (f *finder) describe(s *manifest.Scalar, found find) find {
 	f.written = paths.Append(f.written[:0], path)
 	found.path = string(f.written)
 	found.place = s.Place(0)
-	if found.reached {
+	if found.id = found.path; found.reached {
 		return found // nothing else is asked of it
 	}
+	found.id = identify(f.written, path)
 	f.written = paths.Append(f.written[:0], path[:len(path)-1])
-	found.parent = string(f.written)
+	found.parent = identify(f.written, path[:len(path)-1])
 	found.field = f.fieldOf(s.InObject())
 	return found
 }
@@ -461,8 +484,8 @@ func (f *finder) together(fields []field) {
 		return
 	}
 	slices.SortStableFunc(f.parts, func(a, b part) int { return strings.Compare(a.parent, b.parent) })
-	made := make(map[string]find) // by the path of the name
-	used := make(map[string]bool) // the paths of the other parts
+	made := make(map[string]find) // by the id of the name
+	used := make(map[string]bool) // the ids of the other parts
 	for i := 0; i < len(f.parts); {
 		parent := f.parts[i].parent
 		var by [digest + 1]*part
@@ -474,32 +497,32 @@ func (f *finder) together(fields []field) {
 			}
 		}
 		if whole, ok := f.whole(by, fields); ok {
-			made[whole.path] = whole
+			made[whole.id] = whole
 			for _, p := range by {
-				used[pathOf(p)] = true
+				used[idOf(p)] = true
 			}
 		}
 	}
 	kept := f.finds[:f.ended]
 	for _, found := range f.finds[f.ended:] {
-		if !used[found.path] || found.reached {
+		if !used[found.id] || found.reached {
 			kept = append(kept, found)
 		}
 		if found.reached {
-			delete(made, found.path)
+			delete(made, found.id)
 		}
 	}
-	for _, path := range slices.Sorted(maps.Keys(made)) {
-		kept = append(kept, made[path])
+	for _, id := range slices.Sorted(maps.Keys(made)) {
+		kept = append(kept, made[id])
 	}
 	f.finds = kept
 }
 
-func pathOf(p *part) string {
+func idOf(p *part) string {
 	if p == nil {
 		return ""
 	}
-	return p.path
+	return p.id
 }
 
 // whole makes an image of its parts.

@@ -96,11 +96,12 @@ func (f *finder) manifests(text string) (found []find, ok bool) {
 		f.inside.reader = manifest.Reader{Rules: reach.Images, All: true, Skip: reach.Definition, Visitor: &f.inside.finder}
 	}
 	in, r := &f.inside.finder, &f.inside.reader
-	in.room = roomFor(len(text))
+	in.room, in.unread = roomFor(len(text)), false
 	f.inside.pieces.Reset(strings.NewReader(text), len(text), nil)
 	for {
 		p, err := f.inside.pieces.Next()
 		if err == io.EOF {
+			f.unread = f.unread || in.unread
 			return found, ok
 		}
 		if err != nil {

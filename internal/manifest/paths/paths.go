@@ -43,11 +43,11 @@ func (s Step) Append(b []byte, behind bool) []byte {
 	if s.Item >= 0 {
 		return append(strconv.AppendInt(append(b, '['), int64(s.Item), 10), ']')
 	}
-	simple := s.Key != ""
-	for i := range len(s.Key) {
-		simple = simple && !odd[s.Key[i]]
+	simple := s.Key != "" && len(s.Key) <= quote.Limit
+	for i := 0; simple && i < len(s.Key); i++ {
+		simple = !odd[s.Key[i]]
 	}
-	if !simple || len(s.Key) > quote.Limit {
+	if !simple {
 		return append(append(append(b, '['), quote.Value(s.Key)...), ']')
 	}
 	if behind {
