@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/cozystack/image-overrides/imageoverrides"
@@ -87,6 +88,24 @@ func (st *step) wanted() bool {
 	return st.word == "" && st.From.IsValid() && (st.err == nil || errors.Is(st.err, registry.ErrNotFound) || errors.Is(st.err, registry.ErrRejected))
 }
 
+// spare asks the mirror for the tags of what is to be copied with a digest. A tag that leads to something else stays, and the copy goes without it.
+func (y *syncing) spare(ctx context.Context) {
+	var images []reference.Image
+	var asked []*step
+	for _, st := range y.steps {
+		if tag, _, ok := strings.Cut(st.Place.String(), "@"); ok && st.Place.Tag() != "" && st.wanted() && !y.follow {
+			image, _ := reference.Parse(tag) // it is Place without its digest
+			images, asked = append(images, image), append(asked, st)
+		}
+	}
+	for i, a := range y.each(ctx, images) {
+		if st := asked[i]; a.Err == nil && a.Digest != st.Place.Digest() {
+			st.Place, _ = reference.Parse(st.Place.Name() + "@" + st.Place.Digest()) // it is Place without its tag
+			st.note = ", by its digest alone, for the tag leads to " + a.Digest
+		}
+	}
+}
+
 // compare asks the sources for what is in the mirror under a tag alone, and, if nothing is to be copied, for what is not there.
 func (y *syncing) compare(ctx context.Context) {
 	var images []reference.Image
@@ -102,7 +121,7 @@ func (y *syncing) compare(ctx context.Context) {
 			st.err = a.Err
 		case st.word != present:
 			st.word, st.digest, st.err = toCopy, a.Digest, nil
-			st.note = ", from " + quote.Plain(st.From.String())
+			st.note += ", from " + quote.Plain(st.From.String())
 		case a.Err != nil:
 			st.note = ", not compared: " + a.Err.Error()
 		case a.Digest == st.digest:
@@ -188,7 +207,7 @@ func (y *syncing) copyAll(ctx context.Context, parallel int) {
 				st.bytes, st.err = c.Bytes, err
 				if err == nil {
 					st.word, st.digest = copied, c.Digest
-					st.note = ", " + size(c.Bytes) + " sent"
+					st.note += ", " + size(c.Bytes) + " sent"
 				}
 				mu.Lock()
 				done++

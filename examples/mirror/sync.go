@@ -32,7 +32,8 @@ The steps, each of which goes on where it was when it is asked for again:
      the source cannot be asked, the mirror keeps what it has, and that is told: another copy would change what
      a running platform gets under that tag. With -follow a tag that has moved is copied all the same. What the manifests
      or the table say with a digest is safe from that.
-  3. What is not there is copied, with all platforms, up to four images at a time.
+  3. What is not there is copied, with all platforms, up to four images at a time. What has a tag and a digest is sent by
+     its digest alone, and that is told, where the tag leads to something else in the mirror; with -follow the tag moves.
   4. Digests are put behind the tags of the table, as mirror pin does it.
   5. What steps 1 to 3 have not proved for the table that comes of it is asked for once more.
   6. The file is written, if it is still the one that was read.
@@ -103,6 +104,7 @@ func (s streams) sync(ctx context.Context, args []string) int {
 	s.tell(l)
 	y := &syncing{streams: s, plan: l, client: client, dry: *dry, follow: *follow, steps: stepsOf(l.copies)}
 	y.look(ctx)
+	y.spare(ctx)
 	y.compare(ctx)
 	if !*dry {
 		y.copyAll(ctx, min(copying, cmp.Or(a.settings.Parallel, copying)))

@@ -77,6 +77,36 @@ func TestSync(t *testing.T) {
 	}
 }
 
+// TestSyncKeepsTags: what has a digest takes no tag of the mirror from what it leads to, for pods may run that; with -follow it does.
+func TestSyncKeepsTags(t *testing.T) {
+	from, to := newStore(t, "", "os/a:1", "os/a:2"), newStore(t, "")
+	a1, a2 := digestOf(manifest("os/a:1")), digestOf(manifest("os/a:2"))
+	path, place := file(t, "values.yaml", "[]\n"), "/v2/m/"+strings.Replace(from.host, ":", "_", 1)+"/os/a/manifests/"
+	runSync(t, from, to, path, pods("FROM/os/a:1"), false)
+	moved := pods("FROM/os/a:1@" + a2)
+	const kept = ", by its digest alone, for the tag leads to "
+
+	status, stdout, stderr := runSync(t, from, to, path, moved, false, "-dry-run")
+	if status != 0 || to.content[place+a2] != nil {
+		t.Error(status, stderr)
+	}
+	same(t, "dry run", "to copy        TO/m/FROM/os/a:1@"+a2+" "+a2+kept+a1+", from FROM/os/a:1@"+a2+"\n", stdout)
+	for _, sent := range []string{"copied         TO/m/FROM/os/a:1@" + a2 + " " + a2 + kept + a1 + ", " + size(int64(len(manifest("os/a:2")))) + " sent\n",
+		"present        TO/m/FROM/os/a:1@" + a2 + " " + a2 + "\n"} {
+		status, stdout, stderr = runSync(t, from, to, path, moved, false)
+		if got := digestOf(to.content[place+"1"]); status != 0 || got != a1 || to.content[place+a2] == nil {
+			t.Errorf("status %d, the tag leads to %s\n%s", status, got, stderr)
+		}
+		same(t, "moved", sent, stdout)
+	}
+
+	delete(to.content, place+a2)
+	status, stdout, stderr = runSync(t, from, to, path, moved, false, "-follow")
+	if got := digestOf(to.content[place+"1"]); status != 0 || got != a2 {
+		t.Errorf("status %d, the tag leads to %s\n%s%s", status, got, stdout, stderr)
+	}
+}
+
 // TestSyncWritesNothing: what keeps the table from being written, and from anything being sent.
 func TestSyncWritesNothing(t *testing.T) {
 	const none = "registries:\n  imageOverrides: []\n"
