@@ -174,6 +174,8 @@ func TestTemplates(t *testing.T) {
 		{"a dict in itself", "{{ $d := dict \"kind\" \"HelmRelease\" \"spec\" dict }}{{ $_ := set $d \"x\" $d }}{{ toYaml $d }}\n", "1 call"},
 		{"conditions that go together, in three documents", numberedTo("---\nkind: HelmRelease\nspec:\n  {{ if and .Values.a%d (not .Values.b%[1]d) .Values.c%[1]d (not .Values.d%[1]d) }}{{ else }}\n  postRenderers: {{- "+helper+" . | nindent 4 }}\n  {{ end }}\n", 3), "2 condition, 8 condition, 14 condition"},
 		{"what is never chosen", "kind: HelmRelease\nspec:\n  {{ $x := " + helper + " . }}\n" + numberedTo("{{ $x = ternary \"%d\" $x false }}\n", 2*maxChoice) + "  postRenderers: {{ $x | nindent 4 }}\n", ""},
+		{"an action alone in its line, further out than what is around it", "kind: List\nitems:\n- kind: HelmRelease\n  spec:\n{{ .Values.a }}\n    postRenderers: {{- " + helper + " . | nindent 6 }}\n", ""},
+		{"the same in front of the kind", "kind: List\nitems:\n- spec: {}\n{{ .Values.a }}\n  kind: HelmRelease\n", "5 call"},
 		{"a row without a colon", "kind: HelmRelease\nmetadata\nname: a\n", ""},
 		{"a fail that another function gets", "{{ if not .Values.a }}{{ fail \"a\" | quote | print \"b\" }}{{ end }}\nkind: HelmRelease\nspec:\n  {{- if .Values.a }}\n  postRenderers: {{- " + helper + " . | nindent 4 }}\n  {{- end }}\n", ""},
 		{"values that are decoded", "{{ define \"v\" }}\na: b\n{{ end }}\nkind: HelmRelease\nspec:\n  postRenderers: {{- " + helper + " (dict \"Values\" (include \"v\" . | fromYaml)) | nindent 4 }}\n", ""},
