@@ -60,6 +60,9 @@ func TestConditions(t *testing.T) {
 	if c.op != opIf || c.size != maxCondition-1 || len(m.atoms) != atoms { // all sizes are odd
 		t.Errorf("%d atoms are %v of %d parts", len(m.atoms), c.op, c.size)
 	}
+	if m.either(c, always, never) != c {
+		t.Errorf("what is the same in other words is larger")
+	}
 	if c = m.and(m.atom(atom{id: "one more"}), c); c.op != opAtom || len(m.atoms) != atoms+2 {
 		t.Errorf("one more is %v of %d parts", c.op, c.size)
 	}

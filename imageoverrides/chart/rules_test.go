@@ -143,6 +143,7 @@ func TestTemplates(t *testing.T) {
 		{"a range over kinds", "{{ range list \"Pod\" \"HelmRelease\" }}\n---\nkind: {{ . }}\nspec: {}\n{{ end }}\n", "1 call"},
 		{"what a helper is given", "{{ define \"r\" }}\n---\nkind: HelmRelease\nspec:\n  {{- with .r }}\n  postRenderers:\n    {{- . | nindent 4 }}\n  {{- end }}\n{{ end }}{{ include \"r\" (dict \"r\" (" + helper + " .)) }}\n", ""},
 		{"what a helper is not given", "{{ define \"r\" }}\n---\nkind: HelmRelease\nspec:\n  {{- with .r }}\n  postRenderers:\n    {{- . | nindent 4 }}\n  {{- end }}\n{{ end }}{{ include \"r\" (dict \"r\" (" + helper + " .)) }}{{ include \"r\" (dict) }}\n", "3 call"},
+		{"what a helper is given once, and then not", "{{ define \"r\" }}\n---\nkind: HelmRelease\nspec:\n  postRenderers: {{ .r }}\n{{ end }}{{ include \"r\" (dict \"r\" (" + helper + " . | fromYamlArray | toJson)) }}{{ $x := list 1 }}{{ include \"r\" (dict \"r\" \"a\") }}\n", "3 call"},
 		{"a helper that nobody includes", "{{ define \"r\" }}\nkind: HelmRelease\nspec:\n  postRenderers: {{ .r }}\n{{ end }}\n", ""},
 		{"a helper that nobody includes, without", "{{ define \"r\" }}\nkind: HelmRelease\nspec: {}\n{{ end }}\n", "2 call"},
 		{"a reference in a helper", "{{ define \"r\" }}\nkind: HelmRelease\nname: a\n{{ end }}\n", ""},
@@ -176,6 +177,8 @@ func TestTemplates(t *testing.T) {
 		{"what is never chosen", "kind: HelmRelease\nspec:\n  {{ $x := " + helper + " . }}\n" + numberedTo("{{ $x = ternary \"%d\" $x false }}\n", 2*maxChoice) + "  postRenderers: {{ $x | nindent 4 }}\n", ""},
 		{"an action alone in its line, further out than what is around it", "kind: List\nitems:\n- kind: HelmRelease\n  spec:\n{{ .Values.a }}\n    postRenderers: {{- " + helper + " . | nindent 6 }}\n", ""},
 		{"the same in front of the kind", "kind: List\nitems:\n- spec: {}\n{{ .Values.a }}\n  kind: HelmRelease\n", "5 call"},
+		{"a directive in front of a kind", "%YAML 1.2\nkind: HelmRelease\nspec: {}\n", "2 call"},
+		{"a call in a directive", "%X [{{ " + helper + " . | fromYamlArray | toJson }}]\nkind: HelmRelease\nspec: {}\n", "2 call"},
 		{"a row without a colon", "kind: HelmRelease\nmetadata\nname: a\n", ""},
 		{"a fail that another function gets", "{{ if not .Values.a }}{{ fail \"a\" | quote | print \"b\" }}{{ end }}\nkind: HelmRelease\nspec:\n  {{- if .Values.a }}\n  postRenderers: {{- " + helper + " . | nindent 4 }}\n  {{- end }}\n", ""},
 		{"values that are decoded", "{{ define \"v\" }}\na: b\n{{ end }}\nkind: HelmRelease\nspec:\n  postRenderers: {{- " + helper + " (dict \"Values\" (include \"v\" . | fromYaml)) | nindent 4 }}\n", ""},
@@ -231,6 +234,21 @@ func TestSource(t *testing.T) {
 	} {
 		if at := tooDeep(test.text); at >= 0 != test.deep {
 			t.Errorf("%.80s: %d", test.text, at)
+		}
+	}
+	for _, test := range []struct{ before, nest string }{
+		{"", "{{ if .a }}"}, {"", "{{with .a}}"}, {"", "{{- range .a }}"}, {"", `{{ block "a" . }}`}, {"", `{{ define "a" }}`}, {"{{ if .a }}", "{{ else if .b }}"}, {"{{ with .a }}", "{{else with .b}}"},
+		{"{{", "("}, {"{{ if .a }}{{ end }}{{ end }}{{", "(print "},
+	} {
+		most := maxNesting
+		if strings.Contains(test.nest, "else") {
+			most-- // the one before is a level too
+		}
+		if at := tooDeep(test.before + strings.Repeat(test.nest, most)); at >= 0 {
+			t.Errorf("%d times %s is too deep, at %d", most, test.nest, at)
+		}
+		if text := test.before + strings.Repeat(test.nest, most+1); tooDeep(text) < len(text)-len(test.nest) {
+			t.Errorf("%d times %s is not too deep, or at %d", most+1, test.nest, tooDeep(text))
 		}
 	}
 }

@@ -201,3 +201,39 @@ func TestTexts(t *testing.T) {
 		}
 	}
 }
+
+// TestFaults: with a fault comes what is known of the place: the text, and the key that lines and columns count in.
+func TestFaults(t *testing.T) {
+	for _, test := range []struct {
+		text, key, at string
+		want          Fault
+	}{
+		{"a: [\n", "", "a: [\n", Fault{Syntax, 1, 4, "did not find expected node content"}},
+		{"a: {{ .x }}\n", "", "a: {{ .x }}\n", Fault{Template, 1, 4, "a template; render it first (helm template)"}},
+		{"", "", "", Fault{Absent, 0, 0, "there is no table here, for there is nothing; [] is how an empty table is written"}},
+		{"~\n", "", "~\n", Fault{Absent, 0, 0, "there is no table here, for there is nothing; [] is how an empty table is written"}},
+		{"5", "", "5", Fault{Absent, 0, 0, "a number holds no table; " + Expected}}, {"true", "", "true", Fault{Absent, 0, 0, "a bool holds no table; " + Expected}}, {"1.5", "", "1.5", Fault{Absent, 0, 0, "a number holds no table; " + Expected}},
+		{"a", "", "a", Fault{Absent, 0, 0, "a string holds no table; " + Expected}},
+		{"kind: ConfigMap\ndata:\n  c: |\n    registries: {imageOverrides: []}\n    _cluster: {image-overrides: []}\n", "c", "registries: {imageOverrides: []}\n_cluster: {image-overrides: []}\n",
+			Fault{Second, 2, 29, "a second table, _cluster.image-overrides; the first, registries.imageOverrides, is at line 1, column 30; keep one of them in the file"}},
+		{"kind: ConfigMap\ndata:\n  values.yaml: |\n    a: [\n", "values.yaml", "a: [\n", Fault{Syntax, 1, 4, "did not find expected node content"}},
+		{"kind: HelmRelease\nspec: {values: {}}\n---\nkind: HelmRelease\nspec: {a: b,\n  values: {}, values: {}}\n", "", "", Fault{Twice, 6, 15, "spec.values is set twice, first in line 6, column 3"}},
+		{"kind: HelmRelease\nspec: {values: {registries: {imageOverrides: []}}}\n---\nkind: HelmRelease\nspec: {values: {_cluster: {image-overrides: []}}}\n", "", "",
+			Fault{Second, 5, 45, "a second table, spec.values._cluster.image-overrides; the first, spec.values.registries.imageOverrides, is at line 2, column 46; keep one of them in the file"}},
+		{"kind: Deployment\napiVersion: v1\nspec: {registrys: []}\n", "", "", Fault{Absent, 0, 0, "a manifest of kind Deployment holds no table; " + Expected}},
+		{"kind: HelmRelease\nspec: {values: {imageoverrides: []}}\n", "", "", Fault{Absent, 0, 0, `a manifest of kind HelmRelease holds no table: there is no registries.imageOverrides here; line 2 has "imageoverrides"; [] is how an empty table is written`}},
+		{"kind: HelmRelease\n---\nkind: Package\nspec: {imageoverrides: []}\n", "", "", Fault{Absent, 0, 0, `none of 2 manifests holds a table; line 4 has "imageoverrides"; ` + Expected}},
+	} {
+		if test.at == "" {
+			test.at = test.text
+		}
+		p, fault := Find([]byte(test.text))
+		if fault == nil {
+			t.Errorf("%q: no fault, %q of %q", test.text, p.Text, p.Key)
+			continue
+		}
+		if diff := cmp.Diff(test.want, *fault); diff != "" || string(p.Text) != test.at || p.Key != test.key {
+			t.Errorf("%q: %q of %q\n%s", test.text, p.Text, p.Key, diff)
+		}
+	}
+}
