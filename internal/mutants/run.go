@@ -18,7 +18,7 @@ import (
 var guards = map[string][]guard{
 	"examples/imageoverrides":    {{dir: "examples/imageoverrides", skip: slow}},
 	"imageoverrides/audit":       {{dir: "imageoverrides/audit", skip: slow}},
-	"internal/entries":           {{dir: "imageoverrides", run: "Replace"}, {dir: "postrender", run: "Images|Kustomization"}},
+	"internal/entries":           {{dir: "internal/entries"}, {dir: "imageoverrides", run: "Replace"}, {dir: "postrender", run: "Images|Kustomization"}},
 	"internal/manifest":          {{dir: "internal/manifest"}, {dir: "imageoverrides", run: rewriting}},
 	"internal/manifest/document": {{dir: "internal/manifest/document"}, {dir: "internal/manifest"}},
 	"internal/node":              {{dir: "internal/node"}, {dir: "internal/release"}, {dir: "imageoverrides", skip: "Rewrite|" + slow}},
