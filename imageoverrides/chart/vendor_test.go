@@ -5,6 +5,7 @@ package chart
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,5 +60,35 @@ func TestVendor(t *testing.T) {
 	}
 	if got, want := (Copy{Dir: "a/b", Absent: true}).String(), "a/b: is missing"; got != want {
 		t.Error(got)
+	}
+}
+
+// TestVendorRefuses: what cannot be read, and what is no copy, is an error with its place, and stays.
+func TestVendorRefuses(t *testing.T) {
+	for _, test := range []struct{ why, folder, file, at string }{
+		{"a file in the place of the folder", "", "charts", "charts/" + Name},
+		{"a file in the place of the copy", "charts", "charts/" + Name, "charts/" + Name},
+		{"a folder in the place of Chart.yaml", "charts/" + Name + "/Chart.yaml", "", "charts/" + Name + "/Chart.yaml"},
+		{"no Chart.yaml", "charts/" + Name, "charts/" + Name + "/x", "charts/" + Name},
+	} {
+		dir := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(dir, test.folder), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if test.file != "" {
+			if err := os.WriteFile(filepath.Join(dir, test.file), []byte("name: other\n"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		at := filepath.Join(dir, filepath.FromSlash(test.at))
+		for name, run := range map[string]func(string) (Copy, bool, error){"Compare": Compare, "Vendor": Vendor} {
+			c, is, err := run(filepath.Join(dir, "charts"))
+			if diff := cmp.Diff(Copy{Dir: filepath.Join(dir, "charts", Name)}, c); diff != "" || is || err == nil || !strings.Contains(err.Error(), at) {
+				t.Errorf("%s: %s: %t, %v, want one about %s\n%s", test.why, name, is, err, at, diff)
+			}
+		}
+		if text, err := os.ReadFile(filepath.Join(dir, test.file)); test.file != "" && (err != nil || string(text) != "name: other\n") {
+			t.Errorf("%s: %q, %v", test.why, text, err)
+		}
 	}
 }
