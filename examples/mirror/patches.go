@@ -105,7 +105,9 @@ func (s streams) patches(_ context.Context, args []string) int {
 		}
 		renderer, left := postrender.Patches(t, of)
 		one := releasePatches{Source: places[0].Source}
+		refused := make(map[int]bool, len(left)) // by place
 		for _, u := range left {
+			refused[u.Place] = true
 			p := of[u.Place]
 			one.Unpatched = append(one.Unpatched, unpatched{p, cmp.Or(p.Whole, p.Image), u.Reason})
 		}
@@ -130,7 +132,7 @@ func (s streams) patches(_ context.Context, args []string) int {
 		for i := range of {
 			p := &of[i]
 			changed, _ := t.Apply(cmp.Or(p.Whole, p.Image))
-			if p.Kind == "Job" && strings.HasPrefix(p.APIVersion, "batch/") && changed != cmp.Or(p.Whole, p.Image) {
+			if !refused[i] && p.Kind == "Job" && strings.HasPrefix(p.APIVersion, "batch/") && changed != cmp.Or(p.Whole, p.Image) {
 				s.say(placed(p) + ": a Job, whose template is immutable: once it is there, an upgrade fails unless its name changes")
 			}
 		}

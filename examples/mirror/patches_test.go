@@ -78,6 +78,10 @@ func TestPatches(t *testing.T) {
   }
 ]
 `, "$/a.yaml:4:85: Job s/n: spec.template.spec.containers[0].args[0]: a Job, whose template is immutable: once it is there, an upgrade fails unless its name changes\n1 image where Flux does not look: 1 in step with the table, 0 not, of which 0 without an entry\n"},
+		{"a Job that is a hook", []string{strings.Replace(job, "{name: n,", "{annotations: {helm.sh/hook: pre-install}, name: n,", 1)}, []string{"-hooks", "kept"}, 1, "",
+			"$/a.yaml:4:56: Job s/n: spec.template.spec.containers[0].image: quay.io/c:v1 is not patched: it is a hook, which Flux keeps from post-renderers; change it in the chart's values\n" +
+				"$/a.yaml:4:85: Job s/n: spec.template.spec.containers[0].args[0]: quay.io/a/b:v1 is not patched: it is a hook, which Flux keeps from post-renderers; change it in the chart's values\n" +
+				"2 images where Flux does not look: 0 in step with the table, 2 not, of which 0 without an entry\n"},
 		{"what is not read", []string{"a: [\n---\n" + thing}, nil, 1, "# $/a.yaml\n" + patched, "$/a.yaml:1:4: did not find expected node content\n1 image where Flux does not look: 1 in step with the table, 0 not, of which 0 without an entry\n"},
 	} {
 		args := append([]string{"patches", "-t", table}, test.flags...)

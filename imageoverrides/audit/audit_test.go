@@ -106,6 +106,10 @@ func TestTold(t *testing.T) {
 			want: "unreached hook nginx:1  entry 0 at spec.template.spec.containers[0].image\n",
 		},
 		{
+			why: "what else is in a hook", o: audit.Options{Hooks: audit.HooksKept}, in: "apiVersion: x.io/v1\nkind: Thing\nmetadata: {name: h, annotations: {helm.sh/hook: pre-install}}\nspec: {args: [--image=nginx:1], text: see nginx:1 here}\n",
+			want: "unreached hook nginx:1  entry 0 at spec.args[0]\nsuspected hook nginx:1  entry 0 at spec.text\n",
+		},
+		{
 			why:  "a plain Job",
 			in:   "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {template: {spec: {containers: [{image: nginx:1}]}}}\n",
 			want: "rewritten nginx:1 reg.example.org/web:v2 entry 0 at spec.template.spec.containers[0].image\nwarning job Job j at 4:47 spec.template.spec.containers[0].image\n",

@@ -29,7 +29,7 @@ const (
 	ReasonAnnotation     Reason = "annotation"          // an annotation
 	ReasonEphemeral      Reason = "ephemeral-container" // an ephemeral container
 	ReasonVolume         Reason = "image-volume"        // an image volume where kustomize does not look, as in a CronJob
-	ReasonHook           Reason = "hook"                // a hook of Helm, which Flux keeps from its post-renderers, see Options
+	ReasonHook           Reason = "hook"                // a hook of Helm, which Flux keeps from its post-renderers, see Options: all images of it but for those of the two last reasons
 	ReasonSource         Reason = "source"              // a source of Flux
 	ReasonKustomization  Reason = "kustomization"       // the images of a Kustomization, or of an Application of Argo CD
 	ReasonText           Reason = "text"                // a text inside a text

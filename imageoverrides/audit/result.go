@@ -320,6 +320,9 @@ func (w *writer) unreached(m *image, p *Place) bool {
 	if p.Entry < 0 && p.Whole != "" {
 		p.Entry, _ = w.named(p.Image) // who filled the field in, wrote the entry so too
 	}
+	if m.hook && w.audit.options.Hooks == HooksKept && p.Reason != ReasonPrefix { // so that a patch is not for it either
+		p.Reason = ReasonHook
+	}
 	return true
 }
 
