@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/cozystack/image-overrides/internal/quote"
+	"github.com/cozystack/image-overrides/internal/replace"
 	"github.com/cozystack/image-overrides/reference"
 	"github.com/cozystack/image-overrides/reference/registry"
 )
@@ -135,23 +136,33 @@ func (a *asking) client(s streams, images ...reference.Image) (*registry.Client,
 // maxFile is how many bytes a file of credentials, images or a table may have.
 const maxFile = 64 << 20
 
-// read reads a file whole, - being standard input. The error names it.
-func (s streams) read(file string) ([]byte, error) {
-	from := s.stdin
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		from = f
+// open opens a file for a function, - being standard input.
+func (s streams) open(file string, do func(io.Reader) error) error {
+	if file == "-" {
+		return do(s.stdin)
 	}
-	text, err := io.ReadAll(io.LimitReader(from, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = fmt.Errorf("is longer than %d bytes", maxFile)
-	}
+	f, err := os.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", named(file), err)
+		return err
+	}
+	defer f.Close()
+	return do(f)
+}
+
+// read reads a file whole, - being standard input. The error names it.
+func (s streams) read(file string) (text []byte, err error) {
+	err = s.open(file, func(from io.Reader) error {
+		text, err = io.ReadAll(io.LimitReader(from, maxFile+1))
+		if err == nil && len(text) > maxFile {
+			err = fmt.Errorf("is longer than %d bytes", maxFile)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", named(file), replace.Reason(err))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return text, nil
 }

@@ -3,11 +3,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"os"
+	"io"
 
 	"github.com/cozystack/image-overrides/imageoverrides/audit"
 	"github.com/cozystack/image-overrides/internal/quote"
+	"github.com/cozystack/image-overrides/internal/replace"
 )
 
 // How manifests are read, for every command that takes some.
@@ -19,23 +21,20 @@ they come from standard input.
 // audit adds manifests to an audit, each file a source, and reports on them.
 func (s streams) audit(a *audit.Audit, files []string) (*audit.Report, error) {
 	for _, file := range files {
-		if err := s.add(a, file); err != nil {
+		if err := s.open(file, func(src io.Reader) error { return add(a, file, src) }); err != nil {
 			return nil, err
 		}
 	}
 	return a.Report(), nil
 }
 
-func (s streams) add(a *audit.Audit, file string) error {
-	if file == "-" {
-		return a.Add(named(file), s.stdin)
-	}
-	f, err := os.Open(file)
-	if err != nil {
+// add adds the manifests of a file to an audit. The error names the file.
+func add(a *audit.Audit, file string, src io.Reader) error {
+	err := a.Add(named(file), src)
+	if err == nil || errors.As(err, new(*audit.Error)) {
 		return err
 	}
-	defer f.Close()
-	return a.Add(named(file), f)
+	return fmt.Errorf("%s: %w", named(file), replace.Reason(err))
 }
 
 // unread are the risks of a report that say that something was not read or judged, or will not be taken by Flux, in lines.

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -24,31 +23,23 @@ import (
 func (s streams) inventory(a *audit.Audit, files []string) (*audit.Report, error) {
 	all := new(audit.Report)
 	for _, file := range files {
-		from := s.stdin
-		if file != "-" {
-			f, err := os.Open(file)
+		err := s.open(file, func(from io.Reader) error {
+			src := bufio.NewReaderSize(from, reportStart)
+			start, _ := src.Peek(reportStart) // an error comes again
+			if !isReport(start) {
+				return add(a, file, src)
+			}
+			report, err := readReport(src)
 			if err != nil {
-				return nil, err
+				return fmt.Errorf("%s: %w", named(file), replace.Reason(err))
 			}
-			defer f.Close()
-			from = f
-		}
-		src := bufio.NewReaderSize(from, reportStart)
-		start, _ := src.Peek(reportStart) // an error comes again
-		if !isReport(start) {
-			if err := a.Add(named(file), src); errors.As(err, new(*audit.Error)) {
-				return nil, err
-			} else if err != nil {
-				return nil, fmt.Errorf("%s: %w", named(file), replace.Reason(err))
-			}
-			continue
-		}
-		report, err := readReport(src)
+			all.Places = append(all.Places, report.Places...)
+			all.Risks = append(all.Risks, report.Risks...)
+			return nil
+		})
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", named(file), replace.Reason(err))
+			return nil, err
 		}
-		all.Places = append(all.Places, report.Places...)
-		all.Risks = append(all.Risks, report.Risks...)
 	}
 	report := a.Report()
 	all.Places = append(all.Places, report.Places...)

@@ -4,6 +4,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,6 +136,32 @@ func TestPlanRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestPlanOpens: each file is closed before the next is opened, for a system opens only so many.
+func TestPlanOpens(t *testing.T) {
+	opened := func() int {
+		list, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip("this system does not say which files are open: ", err)
+		}
+		return len(list)
+	}
+	args := []string{"plan", "-m", "reg.example.org/m"}
+	for range 50 {
+		args = append(args, file(t, "a.yaml", pods("nginx:1")))
+	}
+	before, while := opened(), 0
+	var stderr bytes.Buffer
+	s := streams{stdin: readFunc(func(p []byte) (int, error) { while = opened(); return 0, io.EOF }), stdout: io.Discard, stderr: &stderr}
+	if status := s.run(context.Background(), append(args, "-")); status != statusThere || while-before > 10 {
+		t.Errorf("status %d, %d files are open and were %d: %s", status, while, before, stderr.String())
+	}
+}
+
+// A readFunc reads by a function.
+type readFunc func(p []byte) (int, error)
+
+func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
 // TestPlanInPlace: -w writes the file, and only where it changes.
 func TestPlanInPlace(t *testing.T) {

@@ -91,11 +91,11 @@ func TestStory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := audit.New(found.Table, audit.Options{Allowed: []string{s.host + "/mirror"}})
-	if err := (streams{}).add(a, filepath.Join(dir, "manifests", "app.yaml")); err != nil {
+	report, err := streams{}.audit(audit.New(found.Table, audit.Options{Allowed: []string{s.host + "/mirror"}}), []string{filepath.Join(dir, "manifests", "app.yaml")})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if r := a.Report().Summary; r.Rewritten != 1 || r.Unreached != 1 || r.Outside != 1 {
+	if r := report.Summary; r.Rewritten != 1 || r.Unreached != 1 || r.Outside != 1 {
 		t.Errorf("%+v", r)
 	}
 	sent := s.sent
