@@ -290,13 +290,13 @@ func (f *finder) parentOf(s *manifest.Scalar) string {
 	if string(f.written) == f.variable { // as it is mostly
 		return f.variable
 	}
-	return identify(f.written, path[:len(path)-1])
+	return identify(string(f.written), path[:len(path)-1])
 }
 
 // identify is a way that no other value has: as it is written or, where that may leave out some of it, by RFC 6901.
-func identify(written []byte, way []paths.Step) string {
+func identify(written string, way []paths.Step) string {
 	if len(written) <= paths.Longest/2 {
-		return string(written)
+		return written
 	}
 	return paths.Pointer(way)
 }
@@ -360,9 +360,9 @@ func (f *finder) describe(s *manifest.Scalar, found find) find {
 	if found.id = found.path; found.reached {
 		return found // nothing else is asked of it
 	}
-	found.id = identify(f.written, path)
+	found.id = identify(found.path, path)
 	f.written = paths.Append(f.written[:0], path[:len(path)-1])
-	found.parent = identify(f.written, path[:len(path)-1])
+	found.parent = identify(string(f.written), path[:len(path)-1])
 	found.field = f.fieldOf(s.InObject())
 	return found
 }
