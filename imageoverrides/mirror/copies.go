@@ -39,7 +39,7 @@ func (c *Copy) place() reference.Image {
 // What the table does not bring into the mirror is not in the list; [Mirror.Table] tells it. An unknown table changes no image.
 // For a mirror that is not valid, and for images that cannot have names of their own there, the error is that of [Mirror.Table].
 func (m Mirror) Copies(t imageoverrides.Table, images []string) ([]Copy, error) {
-	in, err := m.read(images)
+	in, err := m.read(t, images)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,9 @@ func (m Mirror) Copies(t imageoverrides.Table, images []string) ([]Copy, error) 
 	}
 	for name, mirrored := range in.spelt {
 		image, _ := reference.Parse(name) // which is one
-		sources[mirrored.Canonical().Name()] = image.Canonical().Name()
+		if source := image.Canonical().Name(); !in.others[source] {
+			sources[mirrored.Canonical().Name()] = source
+		}
 	}
 	seen := make(map[string]bool)
 	var copies []Copy

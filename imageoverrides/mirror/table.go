@@ -38,9 +38,9 @@ func (l Left) String() string { return quote.Plain(l.Image) + ": " + l.Reason }
 // Table gives its own outcome back.
 //
 // An unknown own is taken for an empty one; the table is always known, unless there is an error. That is the one of [Mirror.Validate], or of all
-// images that cannot have a name or would have the same, each an [*Error], or of a table of more bytes than a Secret can hold. The work is about linear in the inventory.
+// images that cannot have a name or would have the same and have no other newName in own, each an [*Error], or of a table of more bytes than a Secret can hold. The work is about linear in the inventory.
 func (m Mirror) Table(own imageoverrides.Table, images []string) (t imageoverrides.Table, left []Left, err error) {
-	in, err := m.read(images)
+	in, err := m.read(own, images)
 	if err != nil {
 		return imageoverrides.Table{}, nil, err
 	}
@@ -101,16 +101,28 @@ type inventory struct {
 	mirror Mirror
 	texts  []string                   // in order
 	images map[string]reference.Image // by text, those that are images
-	spelt  map[string]reference.Image // by name as it is spelled, outside of the mirror: its image in the mirror, without tag and digest
+	spelt  map[string]reference.Image // by name as it is spelled, outside of the mirror: its image in the mirror, without tag and digest, or the zero Image where it can have none
 	inside []string                   // names of the mirror's place
+	others map[string]bool            // canonical names that an entry has another name for than the mirror's
 }
 
-// read reads an inventory, and names each image in the mirror.
-func (m Mirror) read(texts []string) (*inventory, error) {
+// read reads an inventory, and names each image in the mirror, but those that a table has another name for and that can have none.
+func (m Mirror) read(t imageoverrides.Table, texts []string) (*inventory, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}
-	in := &inventory{mirror: m, texts: slices.Compact(slices.Sorted(slices.Values(texts)))}
+	in := &inventory{mirror: m, texts: slices.Compact(slices.Sorted(slices.Values(texts))), others: make(map[string]bool)}
+	known := make(map[string]bool)
+	for _, o := range t.All() {
+		image, err := reference.Parse(o.Name)
+		if err != nil {
+			continue
+		}
+		if name := image.Canonical().Name(); !known[name] {
+			_, derived := m.derives(o)
+			known[name], in.others[name] = true, o.NewName != "" && !derived
+		}
+	}
 	in.images = make(map[string]reference.Image, len(in.texts))
 	in.spelt = make(map[string]reference.Image)
 	sources := make(map[string]string) // by name in the mirror: the canonical one of the image
@@ -134,12 +146,16 @@ func (m Mirror) read(texts []string) (*inventory, error) {
 			continue // a name that is none without its tag, as 64 hex digits are
 		}
 		mirrored, err := m.image(bare)
-		if err != nil {
+		source := bare.Canonical().Name()
+		if err != nil && !in.others[source] {
 			bad = append(bad, err.(*Error))
 			continue
 		}
 		in.spelt[name] = mirrored
-		source, there := bare.Canonical().Name(), mirrored.Canonical().Name()
+		if in.others[source] {
+			continue
+		}
+		there := mirrored.Canonical().Name()
 		if first, taken := sources[there]; taken && first != source {
 			bad = append(bad, &Error{Images: []string{first, source}, Reason: fmt.Sprintf("both would be %s; keep the source's host in the names, or write an entry for one of them with another repository", quote.Plain(there))})
 			continue
@@ -258,7 +274,7 @@ func (p *planner) left(text string) (l Left, ok bool) {
 		l.Reason = fmt.Sprintf("it is no image name (%v); write it as one", err)
 	case p.caught[name] != "":
 		l.Reason = fmt.Sprintf("an entry for it could change what is in %s too, since a dot of a name stands for any character to Flux; give the image another name", quote.Plain(p.caught[name]))
-	case l.Entry >= 0 && first.NewName == "" && outside:
+	case l.Entry >= 0 && first.NewName == "" && outside && mirrored.IsValid():
 		l.Reason = fmt.Sprintf("entry %d is for it and has no newName; the mirror's is %s", l.Entry, mirrored.Name())
 	case l.Entry >= 0:
 		l.Reason = fmt.Sprintf("entry %d makes it %s, which is not in the mirror", l.Entry, quote.Plain(outcome))

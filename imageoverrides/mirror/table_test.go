@@ -205,6 +205,50 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestFaultsMended: what the errors say to do, an entry of one's own, is done for all spellings; an entry that says what is derived is none.
+func TestFaultsMended(t *testing.T) {
+	flat := mirror.Mirror{Host: "registry.example.org", WithoutHost: true}
+	long := strings.Repeat("p", 240)
+	for _, test := range []struct {
+		m      mirror.Mirror
+		own    []imageoverrides.Override
+		images []string
+		copies []string
+		fault  string
+	}{
+		{flat, []imageoverrides.Override{{Name: "docker.io/library/a", NewName: "registry.example.org/hub/a"}}, []string{"a:1", "docker.io/library/a:1", "quay.io/library/a:1"},
+			[]string{"registry.example.org/hub/a:1 of ", "registry.example.org/library/a:1 of quay.io/library/a:1"}, ""},
+		{flat, []imageoverrides.Override{{Name: "ghcr.io/a", NewName: "registry.example.org/a"}}, []string{"quay.io/a", "ghcr.io/a:1"}, nil, "ghcr.io/a and quay.io/a: both would be registry.example.org/a; "},
+		{flat, []imageoverrides.Override{{Name: "ghcr.io/a", NewTag: "2"}}, []string{"quay.io/a", "ghcr.io/a:1"}, nil, "ghcr.io/a and quay.io/a: both would be registry.example.org/a; "},
+		{place, []imageoverrides.Override{{Name: "x/" + long, NewName: "registry.example.org/mirror/short"}}, []string{"docker.io/x/" + long, "x/" + long + ":1"},
+			[]string{"registry.example.org/mirror/short of ", "registry.example.org/mirror/short:1 of "}, ""},
+		{place, []imageoverrides.Override{{Name: "quay.io/" + long, NewTag: "2"}}, []string{"quay.io/" + long}, nil, "quay.io/" + long + ": its name in the mirror, "},
+	} {
+		own, err := imageoverrides.New(test.own...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, left, err := test.m.Table(own, test.images)
+		if test.fault != "" {
+			if err == nil || !strings.HasPrefix(err.Error(), test.fault) {
+				t.Errorf("%v: %v", test.images, err)
+			}
+			continue
+		}
+		copies, also := test.m.Copies(table, test.images)
+		if err != nil || also != nil || left != nil {
+			t.Errorf("%v: %v, %v, %v", test.images, err, also, left)
+		}
+		var got []string
+		for _, c := range copies {
+			got = append(got, c.To.String()+" of "+c.From.String())
+		}
+		if diff := cmp.Diff(test.copies, got); diff != "" {
+			t.Errorf("%v\n%s", test.images, diff)
+		}
+	}
+}
+
 // parsed is an image of a text that is one.
 func parsed(t *testing.T, text string) reference.Image {
 	t.Helper()
