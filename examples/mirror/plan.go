@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -219,6 +220,22 @@ func (s streams) write(l *plan, text []byte) (changed bool, err error) {
 	return true, replace.File(l.file, text)
 }
 
+// writable says why a file could not be written in the end, before anything is done for it.
+func writable(file string) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: is no file that can be read again and replaced", named(file))
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
 // plan runs the command plan.
 func (s streams) plan(_ context.Context, args []string) int {
 	flags := flag.NewFlagSet("mirror plan", flag.ContinueOnError)
@@ -242,6 +259,11 @@ func (s streams) plan(_ context.Context, args []string) int {
 	}
 	if reason != "" {
 		return s.misuse(flags.Name(), planUsage, reason)
+	}
+	if *inPlace {
+		if err := writable(p.file); err != nil {
+			return s.fail(err)
+		}
 	}
 	l, err := s.derive(&p, flags.Args())
 	if err != nil {

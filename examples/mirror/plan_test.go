@@ -137,6 +137,29 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
+// TestUnwritable: what could not be written in the end is told before it is read, and before anything is asked or sent.
+func TestUnwritable(t *testing.T) {
+	to := newStore(t, "")
+	dir, locked := t.TempDir(), file(t, "values.yaml", "[]\n")
+	if err := os.Chmod(locked, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]string{dir: dir + ": is no file that can be read again and replaced\n", os.DevNull: os.DevNull + ": is no file that can be read again and replaced\n", dir + "/x": "stat " + dir + "/x: no such file or directory\n"}
+	if f, err := os.OpenFile(locked, os.O_WRONLY, 0); err != nil {
+		tests[locked] = "open " + locked + ": permission denied\n"
+	} else if err := f.Close(); err != nil { // who may do all can write it too
+		t.Fatal(err)
+	}
+	for table, want := range tests {
+		for _, args := range [][]string{{"plan", "-w"}, {"sync", "-plain-http", to.host, "-attempts", "1"}} {
+			status, stdout, stderr := command(t, pods("nginx:1"), false, append(args, "-m", to.host+"/m", "-t", table, "-")...)
+			if status != statusUsage || stdout != "" || stderr != want {
+				t.Errorf("%s: status %d, %s%s", args[0], status, stdout, stderr)
+			}
+		}
+	}
+}
+
 // TestPlanOpens: each file is closed before the next is opened, for a system opens only so many.
 func TestPlanOpens(t *testing.T) {
 	opened := func() int {

@@ -81,6 +81,11 @@ func (s streams) sync(ctx context.Context, args []string) int {
 	if reason != "" {
 		return s.misuse(flags.Name(), syncUsage, reason)
 	}
+	if !*dry {
+		if err := writable(p.file); err != nil {
+			return s.fail(err)
+		}
+	}
 	l, err := s.derive(&p, flags.Args())
 	if err != nil {
 		return s.fail(err)
