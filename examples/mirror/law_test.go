@@ -111,7 +111,9 @@ func TestSyncLaws(t *testing.T) {
 			if after := read(); ctx.Err() != nil && (after != string(text) || status == statusThere) {
 				t.Fatalf("cut off with status %d: %s\n%s", status, said, after)
 			}
+			to.mu.Lock() // a request may be on its way yet
 			to.onSend = nil
+			to.mu.Unlock()
 			stop()
 		}
 		status, said := run(context.Background())

@@ -68,9 +68,10 @@ func (c *Client) target(image reference.Image) (target, *Error) {
 // long.
 type run struct {
 	*Client
-	keyring Keyring
-	mu      sync.Mutex
-	askers  map[askerKey]*asker
+	platform platform // the client's, but for a copy, which has all
+	keyring  Keyring
+	mu       sync.Mutex
+	askers   map[askerKey]*asker
 }
 
 type askerKey struct {
@@ -92,7 +93,7 @@ type asker struct {
 
 // run begins a run. The error is the Keyring's.
 func (c *Client) run(ctx context.Context) (*run, error) {
-	r := &run{Client: c, askers: make(map[askerKey]*asker)}
+	r := &run{Client: c, platform: c.platform, askers: make(map[askerKey]*asker)}
 	if c.s.Keyring == nil {
 		return r, nil
 	}
