@@ -28,8 +28,11 @@ func TestSyncLaws(t *testing.T) {
 	from, to := newStore(t, ""), newStore(t, "")
 	path := filepath.Join(t.TempDir(), "values.yaml")
 	rapid.Check(t, func(t *rapid.T) {
-		clear(from.content)
-		clear(to.content)
+		for _, s := range []*store{from, to} {
+			s.mu.Lock() // a request of the run before may be on its way yet
+			clear(s.content)
+			s.mu.Unlock()
+		}
 		digests := make(map[string]string) // by image with its tag
 		for _, name := range []string{"os/a", "os/a.b", "os/axb", "os/c"} {
 			for _, tag := range []string{"1", "2", "latest"} {
@@ -102,16 +105,18 @@ func TestSyncLaws(t *testing.T) {
 		if at := rapid.IntRange(0, 12).Draw(t, "cut off"); at > 0 {
 			ctx, stop := context.WithCancel(context.Background())
 			sent := 0
+			to.mu.Lock()
 			to.onSend = func() {
 				if sent++; sent == at {
 					stop()
 				}
 			}
+			to.mu.Unlock()
 			status, said := run(ctx)
 			if after := read(); ctx.Err() != nil && (after != string(text) || status == statusThere) {
 				t.Fatalf("cut off with status %d: %s\n%s", status, said, after)
 			}
-			to.mu.Lock() // a request may be on its way yet
+			to.mu.Lock()
 			to.onSend = nil
 			to.mu.Unlock()
 			stop()
