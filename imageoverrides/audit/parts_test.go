@@ -9,8 +9,8 @@ import (
 	"github.com/cozystack/image-overrides/imageoverrides/audit"
 )
 
-// TestParts: images in parts are put together, and how sure that is depends on which parts there are.
-func TestParts(t *testing.T) {
+// TestTogether: images in parts are put together, and how sure that is depends on which parts there are.
+func TestTogether(t *testing.T) {
 	table := mustTable(t, imageoverrides.Override{Name: "ghcr.io/x/same", NewTag: "1"})
 	for parts, want := range map[string]string{
 		"{repository: quay.io/team, image: app, tag: v1}":                      "unreached parts app quay.io/team/app:v1 entry -1 at spec.x.image\n",
