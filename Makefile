@@ -6,8 +6,9 @@ DRAWS ?= 500
 # How long make fuzz stays with each target.
 FUZZTIME ?= 1m
 # What make mutants changes: the packages, how many mutants of each, and the seed that draws them.
-PACKAGES ?= ./reference ./internal/quote ./internal/manifest ./internal/manifest/document ./internal/manifest/paths ./internal/node ./internal/refuse \
-	./internal/release ./internal/values ./postrender ./imageoverrides ./imageoverrides/audit ./imageoverrides/chart \
+PACKAGES ?= ./reference ./internal/quote ./internal/manifest ./internal/manifest/document ./internal/manifest/paths ./internal/entries ./internal/node \
+	./internal/refuse ./internal/release ./internal/replace ./internal/values ./postrender ./imageoverrides ./imageoverrides/audit ./imageoverrides/chart \
+	./imageoverrides/mirror \
 	./examples/imageoverrides ./examples/operator/overrides
 N ?= 50
 SEED ?= 1
