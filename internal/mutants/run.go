@@ -24,7 +24,7 @@ var guards = map[string][]guard{
 	"internal/node":              {{dir: "internal/node"}, {dir: "internal/release"}, {dir: "imageoverrides", skip: "Rewrite|" + slow}},
 	"internal/refuse":            {{dir: "internal/refuse"}, {dir: "imageoverrides", skip: "Rewrite|" + slow}, {dir: "postrender", run: "Refuse|Hostile|Rewrite(Faults|Errors)"}},
 	"internal/release":           {{dir: "internal/release"}, {dir: "postrender", skip: "Patches|Images|Kustomization|" + slow}},
-	"internal/replace":           {{dir: "examples/imageoverrides", run: "Replace|FullDevice"}, {dir: "imageoverrides/chart", run: "^TestVendor"}},
+	"internal/replace":           {{dir: "internal/replace"}, {dir: "examples/imageoverrides", run: "Replace|FullDevice"}},
 	"internal/values":            {{dir: "internal/values"}, {dir: "imageoverrides", run: "Find|Places|Absent"}},
 	"postrender":                 {{dir: "postrender", skip: slow}, {dir: "postrender", run: slow}},
 	"imageoverrides": {
