@@ -202,6 +202,26 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
+// TestIndented: as many lines are indented as make the text so large, and one more leaves all as they are.
+func TestIndented(t *testing.T) {
+	for _, n := range []int{1023, 1 << 20} {
+		margin := strings.Repeat(" ", min(n, maxIndent))
+		most := maxIndented / (len(margin) + 1)
+		text := strings.Repeat("\n", most)
+		if got := indented(n)(text); got != strings.Repeat("\n"+margin, most) {
+			t.Errorf("%d lines, %d further in, are %d bytes", most, n, len(got))
+		}
+		if got := indented(n)(text + "\n"); got != text+"\n" {
+			t.Errorf("%d lines, %d further in, are %d bytes", most+1, n, len(got))
+		}
+	}
+	for n, want := range map[int]string{-1: "a\nb", 0: "a\nb", 2: "a\n  b"} {
+		if got := indented(n)("a\nb"); got != want {
+			t.Errorf("%d further in: %q, want %q", n, got, want)
+		}
+	}
+}
+
 func numberedTo(format string, n int) string {
 	text := numbered(format, 1<<12)
 	lines := strings.SplitAfter(text, "\n")

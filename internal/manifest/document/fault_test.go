@@ -102,3 +102,18 @@ func TestFaults(t *testing.T) {
 		t.Errorf("%v, want %s", ErrLimit, want)
 	}
 }
+
+// TestVersion: a version directive at the head of a text is passed over, whatever the version, and what looks like one elsewhere is not.
+func TestVersion(t *testing.T) {
+	for text, want := range map[string]string{
+		"%YAML 1.3\n---\na: b\n": "b", "%YAML 2.0\n%TAG ! x:\n---\na: b\n": "b", "# c\n%YAML\t1.2 # d\n\n---\na: b\n": "b", "\uFEFF%YAML 3.0\n---\na: b\n": "b", "%YAML 3.0\r\n---\r\na: b\r\n": "b",
+		"a: \"b\n  %YAML 3.0\n  c\"\n": "b %YAML 3.0 c", "a: |\n  %YAML 3.0\n": "%YAML 3.0\n", "%YAML 3.0\n---\na: |\n  b\n\n  %YAML 3.0\n": "b\n\n%YAML 3.0\n",
+	} {
+		parsed, err := Parse([]byte(text))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+		} else if got := scalars(parsed)[1].Value; got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
