@@ -89,7 +89,10 @@ func TestFaults(t *testing.T) {
 		"a: b\n---\n@\n":  "byte 9: found character that cannot start any token",
 		"{\"a\": \"\\/\"": "byte 7: found unknown escape character", // as of YAML: it is no JSON either
 		"%A\n%B\n" + strings.Repeat("%C\n", maxDirectives): "byte 300: more than 100 directives",
-		"a: b\n[c\nd]\n": "byte 6: could not find expected ':'",
+		"{a: b}\nc: d\n":      "byte 7: did not find expected <document start>",
+		"{a: b}\n\n   c: d\n": "byte 11: did not find expected <document start>",
+		"[a]\r\n# é\n'b'\n":   "byte 10: did not find expected <document start>",
+		"a: b\n[c\nd]\n":      "byte 6: could not find expected ':'",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || err.Error() != want {
 			t.Errorf("%.30q: %v, want %s", text, err, want)
