@@ -38,7 +38,7 @@ func flowText(t *rapid.T, depth int) string {
 			b.WriteString("," + space.Draw(t, "space"))
 		}
 		if kind == 0 {
-			b.WriteString(rapid.SampledFrom([]string{"a", "'{'", `"]"`, "b c", "? d"}).Draw(t, "key") + ": ")
+			b.WriteString(rapid.SampledFrom([]string{"a", "'{'", `"]"`, "b c", "? d", "?']'", "? \"}\""}).Draw(t, "key") + ": ")
 		}
 		b.WriteString(flowText(t, depth-1) + space.Draw(t, "space"))
 	}
