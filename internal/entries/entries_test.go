@@ -180,6 +180,11 @@ func TestEditBytes(t *testing.T) {
 		{"a: b\n", nil, "a: b\nkey:\n- name: a\n  newTag: \"1\"\n- name: b\n  newName: x/y\n"},
 		{"a:\n  b: |\n    c\n\n# d\n", nil, "a:\n  b: |\n    c\nkey:\n- name: a\n  newTag: \"1\"\n- name: b\n  newName: x/y\n\n# d\n"},
 		{"{a: b}\n", nil, "{a: b, key: [{name: a, newTag: \"1\"}, {name: b, newName: x/y}]}\n"},
+		{"{a: [b]}\n", nil, "{a: [b], key: [{name: a, newTag: \"1\"}, {name: b, newName: x/y}]}\n"},
+		{"a: {b: c}", nil, "a: {b: c}\nkey:\n- name: a\n  newTag: \"1\"\n- name: b\n  newName: x/y"},
+		{"a:\n- b\n- {c: d} # e\n", nil, "a:\n- b\n- {c: d} # e\nkey:\n- name: a\n  newTag: \"1\"\n- name: b\n  newName: x/y\n"},
+		{"a: ''", nil, "a: ''\nkey:\n- name: a\n  newTag: \"1\"\n- name: b\n  newName: x/y"},
+		{"a:\n", nil, "a:\nkey:\n- name: a\n  newTag: \"1\"\n- name: b\n  newName: x/y\n"},
 		{"{\"a\": 1}", nil, "{\"a\": 1, \"key\": [{\"name\": \"a\", \"newTag\": \"1\"}, {\"name\": \"b\", \"newName\": \"x/y\"}]}"},
 		{"{key: [], a: b}\n", nil, "{key: [{\"name\": \"a\", \"newTag\": \"1\"}, {\"name\": \"b\", \"newName\": \"x/y\"}], a: b}\n"},
 		{"{\"key\":null}\n", nil, "{\"key\": [{\"name\": \"a\", \"newTag\": \"1\"}, {\"name\": \"b\", \"newName\": \"x/y\"}]}\n"},
@@ -225,7 +230,7 @@ func TestNoPlace(t *testing.T) {
 		{"x: &x [{name: c}]\nkey: *x\n", add}, {"key: &x\n- name: c\nx: *x\n", drop}, {"key: &x []\n", add},
 		{"key:\n- &x {name: c}\nx: *x\n", set}, {"key:\n- name: [c]\n  newTag: [d]\n", set}, {"key:\n- a: b\n", set}, {"key:\n- c\n", set},
 		{"key: [{name: c}, # d\n  {name: e}]\n", drop}, {"key: [ # d\n {name: c}]\n", drop}, {"key: [c]\n", drop},
-		{"? key\n: - name: c\n", drop}, {"{}\n", add}, {"&x {a: b}\n", add},
+		{"? key\n: - name: c\n", drop}, {"key :\n- name: c\n", drop}, {"{}\n", add}, {"&x {a: b}\n", add},
 	} {
 		parsed, err := document.Parse([]byte(test.text))
 		if err != nil {
