@@ -228,7 +228,7 @@ func TestNoPlace(t *testing.T) {
 		do   func(l *List) error
 	}{
 		{"x: &x [{name: c}]\nkey: *x\n", add}, {"key: &x\n- name: c\nx: *x\n", drop}, {"key: &x []\n", add},
-		{"key:\n- &x {name: c}\nx: *x\n", set}, {"key:\n- name: [c]\n  newTag: [d]\n", set}, {"key:\n- a: b\n", set}, {"key:\n- c\n", set},
+		{"key:\n- &x {name: c}\nx: *x\n", set}, {"key:\n- name: [c]\n  newTag: [d]\n", set}, {"key:\n- a: b\n", set}, {"key:\n- name: c\n  newTag: !!seq [d]\n", set}, {"key:\n- name: c\n  newTag:\n", set}, {"x: &x a\nkey:\n- name: c\n  newTag: *x\n", set}, {"key:\n- c\n", set},
 		{"key: [{name: c}, # d\n  {name: e}]\n", drop}, {"key: [ # d\n {name: c}]\n", drop}, {"key: [c]\n", drop},
 		{"? key\n: - name: c\n", drop}, {"key :\n- name: c\n", drop}, {"{}\n", add}, {"&x {a: b}\n", add},
 	} {
