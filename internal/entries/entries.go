@@ -311,9 +311,7 @@ func (l *List) flowItems() ([]document.Edit, error) {
 	if parts = append(parts, more...); len(parts) == 0 {
 		return []document.Edit{{Start: open + 1, End: closing - 1, New: ""}}, nil
 	}
-	if len(l.edits) > 0 { // which are of what would be written anew
-		return nil, ErrPlace
-	}
+	// What was to be edited in there is refused as an overlap.
 	return []document.Edit{{Start: starts[0], End: end, New: strings.Join(parts, between)}}, nil
 }
 

@@ -223,6 +223,7 @@ func TestNoPlace(t *testing.T) {
 	drop := func(l *List) error { l.Drop(0); return nil }
 	add := func(l *List) error { l.Append(Field{"name", "a"}); return nil }
 	set := func(l *List) error { return l.Set(0, Field{"newTag", "1"}, "name") }
+	setAndDrop := func(l *List) error { l.Drop(1); return set(l) }
 	for _, test := range []struct {
 		text string
 		do   func(l *List) error
@@ -230,7 +231,7 @@ func TestNoPlace(t *testing.T) {
 		{"x: &x [{name: c}]\nkey: *x\n", add}, {"key: &x\n- name: c\nx: *x\n", drop}, {"key: &x []\n", add},
 		{"key:\n- &x {name: c}\nx: *x\n", set}, {"key:\n- name: [c]\n  newTag: [d]\n", set}, {"key:\n- a: b\n", set}, {"key:\n- name: c\n  newTag: !!seq [d]\n", set}, {"key:\n- name: c\n  newTag:\n", set}, {"x: &x a\nkey:\n- name: c\n  newTag: *x\n", set}, {"key:\n- c\n", set},
 		{"key: [{name: c}, # d\n  {name: e}]\n", drop}, {"key: [ # d\n {name: c}]\n", drop}, {"key: [c]\n", drop},
-		{"? key\n: - name: c\n", drop}, {"key :\n- name: c\n", drop}, {"{}\n", add}, {"&x {a: b}\n", add},
+		{"? key\n: - name: c\n", drop}, {"key :\n- name: c\n", drop}, {"{}\n", add}, {"a: |-\n", add}, {"key: [{name: c, newTag: d}, {name: e}]\n", setAndDrop}, {"&x {a: b}\n", add},
 	} {
 		parsed, err := document.Parse([]byte(test.text))
 		if err != nil {

@@ -155,6 +155,9 @@ func TestCarried(t *testing.T) {
 		if fault != nil || p.At != path || p.Key != "" || p.Home != home {
 			t.Fatalf("%q: %v, %+v, want %s and %s", text, fault, p.Home, p.At, path)
 		}
+		if strings.Contains(string(p.Text), "\n---") || strings.Contains(string(p.Text), "\n...") {
+			t.Fatalf("%q: %q has the end of its document", text, p.Text)
+		}
 		var got any
 		if err := yaml.Unmarshal(p.Text, &got); err != nil || !cmp.Equal(want, got) {
 			t.Fatalf("%q: %q reads as %v (%v), want %v", text, p.Text, got, err, want)
@@ -185,6 +188,7 @@ func TestTexts(t *testing.T) {
 		{"kind: Secret\ndata: {a: 'x y', values.yaml: " + code(values) + "}\n", "values.yaml", values, ""},
 		{"kind: ConfigMap\ndata:\n  a: 'b'\n  c: |\n    registries: {imageOverrides: []}\n", "c", "registries: {imageOverrides: []}\n", ""},
 		{"kind: ConfigMap\nstringData: a\ndata:\n  c: '_cluster: {}'\n", "c", "_cluster: {}", ""},
+		{"kind: ConfigMap\ndata: {a: values.yaml, '_cluster: {}': c}\n", "", "", "a manifest of kind ConfigMap holds no table; " + Expected},
 		{"kind: ConfigMap\ndata: {c: a, d: b}\n", "", "", "a manifest of kind ConfigMap holds no table; " + Expected},
 		{"kind: ConfigMap\ndata: {c: a, values.yaml: 'b: c'}\n", "values.yaml", "b: c", ""},
 		{"kind: ConfigMap\ndata: {values.yaml: '_cluster: {}'}\n---\nkind: HelmRelease\n", "values.yaml", "_cluster: {}", ""},
