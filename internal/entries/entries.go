@@ -320,7 +320,7 @@ func (l *List) isQuoted(at int) bool { return bytes.HasPrefix(l.text.Bytes[at:],
 
 // end returns where a value ends, without what may follow in its line.
 func (l *List) end(n *yaml.Node) (int, bool) {
-	if _, end, ok := node.Flow(l.text, n); ok && n.Kind != yaml.ScalarNode {
+	if _, end, ok := node.Flow(l.text, n); ok {
 		return end, true
 	}
 	switch {

@@ -176,6 +176,7 @@ func TestEditBytes(t *testing.T) {
 		{"key: []\nz: y\n", nil, "key:\n- name: a\n  newTag: \"1\"\n- name: b\n  newName: x/y\nz: y\n"},
 		{"key:\nz: y\n", nil, "key:\n- name: a\n  newTag: \"1\"\n- name: b\n  newName: x/y\nz: y\n"},
 		{"key: null # c\n", nil, "key: # c\n- name: a\n  newTag: \"1\"\n- name: b\n  newName: x/y\n"},
+		{"key: \t[]\n", nil, "key:\n- name: a\n  newTag: \"1\"\n- name: b\n  newName: x/y\n"},
 		{"key: ~", nil, "key:\n- name: a\n  newTag: \"1\"\n- name: b\n  newName: x/y"},
 		{"a: b\n", nil, "a: b\nkey:\n- name: a\n  newTag: \"1\"\n- name: b\n  newName: x/y\n"},
 		{"a:\n  b: |\n    c\n\n# d\n", nil, "a:\n  b: |\n    c\nkey:\n- name: a\n  newTag: \"1\"\n- name: b\n  newName: x/y\n\n# d\n"},
@@ -229,7 +230,7 @@ func TestNoPlace(t *testing.T) {
 		do   func(l *List) error
 	}{
 		{"x: &x [{name: c}]\nkey: *x\n", add}, {"key: &x\n- name: c\nx: *x\n", drop}, {"key: &x []\n", add},
-		{"key:\n- &x {name: c}\nx: *x\n", set}, {"key:\n- name: [c]\n  newTag: [d]\n", set}, {"key:\n- a: b\n", set}, {"key:\n- name: c\n  newTag: !!seq [d]\n", set}, {"key:\n- name: c\n  newTag:\n", set}, {"x: &x a\nkey:\n- name: c\n  newTag: *x\n", set}, {"key:\n- c\n", set},
+		{"key:\n- &x {name: c}\nx: *x\n", set}, {"key:\n- name: [c]\n  newTag: [d]\n", set}, {"key:\n- a: b\n", set}, {"key:\n- name: |-\n", set}, {"key:\n- ? name\n  : c\n", set}, {"key:\n- name: c\n  newTag: !!seq [d]\n", set}, {"key:\n- name: c\n  newTag:\n", set}, {"x: &x a\nkey:\n- name: c\n  newTag: *x\n", set}, {"key:\n- c\n", set},
 		{"key: [{name: c}, # d\n  {name: e}]\n", drop}, {"key: [ # d\n {name: c}]\n", drop}, {"key: [c]\n", drop},
 		{"? key\n: - name: c\n", drop}, {"key :\n- name: c\n", drop}, {"{}\n", add}, {"a: |-\n", add}, {"key: [{name: c, newTag: d}, {name: e}]\n", setAndDrop}, {"&x {a: b}\n", add},
 	} {

@@ -222,7 +222,7 @@ func (c carrier) textHasTable() bool {
 	if err != nil || len(parsed.Roots) == 0 {
 		return false
 	}
-	in, root := reader{Text: parsed}, parsed.Roots[0]
+	in, root := reader{}, parsed.Roots[0]
 	return in.table(Chart, root) != nil || in.table(Secret, root) != nil || c.key == valuesFile && in.Child(root, Secret.Outer) != nil
 }
 
