@@ -15,7 +15,7 @@ import (
 // How manifests are read, for every command that takes some.
 const manifestsUsage = `
 Manifests are what charts render: YAML or JSON, any number of documents in a file, each file a release. For -
-they come from standard input.
+they come from standard input. No document at all is an error.
 `
 
 // audit adds manifests to an audit, each file a source, and reports on them.
@@ -25,8 +25,15 @@ func (s streams) audit(a *audit.Audit, files []string) (*audit.Report, error) {
 			return nil, err
 		}
 	}
-	return a.Report(), nil
+	report := a.Report()
+	if report.Summary.Documents == 0 {
+		return nil, errNothing
+	}
+	return report, nil
 }
+
+// errNothing is told where a pipe or a folder has nothing in it, which is a failure in front of it mostly.
+var errNothing = errors.New("the manifests have no document; see whether what renders them has failed")
 
 // add adds the manifests of a file to an audit. The error names the file.
 func add(a *audit.Audit, file string, src io.Reader) error {

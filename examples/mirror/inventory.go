@@ -35,6 +35,7 @@ func (s streams) inventory(a *audit.Audit, files []string) (*audit.Report, error
 			}
 			all.Places = append(all.Places, report.Places...)
 			all.Risks = append(all.Risks, report.Risks...)
+			all.Summary.Documents += report.Summary.Documents
 			return nil
 		})
 		if err != nil {
@@ -44,6 +45,9 @@ func (s streams) inventory(a *audit.Audit, files []string) (*audit.Report, error
 	report := a.Report()
 	all.Places = append(all.Places, report.Places...)
 	all.Risks = append(all.Risks, report.Risks...)
+	if all.Summary.Documents+report.Summary.Documents == 0 {
+		return nil, errNothing
+	}
 	return all, nil
 }
 
@@ -86,7 +90,7 @@ func readReport(src io.Reader) (*audit.Report, error) {
 			return nil, fmt.Errorf("is no report that is understood here: places[%d] has the status %s", i, quote.Value(string(p.Status)))
 		}
 	}
-	return &audit.Report{Places: *read.Places, Risks: slices.DeleteFunc(*read.Risks, func(k audit.Risk) bool { return k.Rule == audit.RiskTable })}, nil
+	return &audit.Report{Summary: *read.Summary, Places: *read.Places, Risks: slices.DeleteFunc(*read.Risks, func(k audit.Risk) bool { return k.Rule == audit.RiskTable })}, nil
 }
 
 // spelt is the image of a place as its manifest has it, one in parts put together.

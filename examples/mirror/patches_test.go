@@ -47,7 +47,8 @@ func TestPatches(t *testing.T) {
 		stdout string
 		stderr string // $ is the folder
 	}{
-		{"nothing", nil, nil, 0, "", "0 images where Flux does not look: 0 in step with the table, 0 not, of which 0 without an entry\n"},
+		{"nothing", nil, nil, 2, "", "the manifests have no document; see whether what renders them has failed\n"},
+		{"no image", []string{"apiVersion: v1\nkind: Namespace\nmetadata: {name: n}\n"}, nil, 0, "", "0 images where Flux does not look: 0 in step with the table, 0 not, of which 0 without an entry\n"},
 		{"an image", []string{thing}, nil, 0, "# $/a.yaml\n" + patched, "1 image where Flux does not look: 1 in step with the table, 0 not, of which 0 without an entry\n"},
 		{"two releases, one of them without", []string{thing, strings.Replace(thing, "a/b:v1", "x:v1", 1), thing}, nil, 1, "# $/a.yaml\n" + patched + "---\n# $/c.yaml\n" + patched,
 			"$/b.yaml:5:10: Thing s/n: spec.image: quay.io/x:v1 is not patched: the table has no entry for it\n3 images where Flux does not look: 2 in step with the table, 1 not, of which 1 without an entry\n"},

@@ -56,7 +56,7 @@ table does not do: an image that is left, and why; one where Flux does not look;
 image, and is not copied; a document that cannot be read, or will make Flux refuse its release.
 ` + tableUsage + `
 Manifests are what charts render: YAML or JSON, any number of documents in a file, each file a release. For -
-they come from standard input. A report of imageoverrides audit -o json stands for the manifests that it is of, with
+they come from standard input. No document at all is an error. A report of imageoverrides audit -o json stands for the manifests that it is of, with
 their hooks as they were to it.
 `
 

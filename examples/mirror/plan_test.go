@@ -35,7 +35,8 @@ func TestPlan(t *testing.T) {
 		status                int
 		stdout, stderr        string // $ is the folder
 	}{
-		{"nothing", "", "", nil, 0, "registries:\n  imageOverrides: []\n", "0 images, 0 entries and 0 new; 0 left, 0 where Flux does not look, 0 suspected, 0 faults in manifests\n"},
+		{"nothing", "", "", nil, 2, "", "the manifests have no document; see whether what renders them has failed\n"},
+		{"no image", "", "apiVersion: v1\nkind: Namespace\nmetadata: {name: n}\n", nil, 0, "registries:\n  imageOverrides: []\n", "0 images, 0 entries and 0 new; 0 left, 0 where Flux does not look, 0 suspected, 0 faults in manifests\n"},
 		{"no table", "", pods("nginx:1", "docker.io/library/nginx:1", "reg.example.org/m/x:1"), nil, 0,
 			"registries:\n  imageOverrides:\n  - name: nginx\n    newName: reg.example.org/m/docker.io/library/nginx\n  - name: docker.io/library/nginx\n    newName: reg.example.org/m/docker.io/library/nginx\n",
 			"reg.example.org/m/x:1: nobody has said what it is a copy of, so it has to be there already\n3 images, 0 entries and 2 new; 0 left, 0 where Flux does not look, 0 suspected, 0 faults in manifests\n"},
