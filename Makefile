@@ -37,10 +37,10 @@ test:
 	cd examples/operator && go test -vet=off ./...
 	cd reference/registry && go test -vet=off . -rapid.checks=$(DRAWS)
 	cd examples/mirror && go test -vet=off ./...
-	cd internal/registrytest && go test -vet=off .
 
-# The real Helm, kustomize and what importers have; as long as test with nothing built.
+# The real Helm, kustomize and registries, and what importers have; longer than test with nothing built.
 conformance:
+	cd internal/registrytest && go test -vet=off .
 	cd internal/conformance && go test -vet=off -timeout 45m . -rapid.checks=$$((4 * $(DRAWS)))
 
 # The registry's client, which many goroutines use.
