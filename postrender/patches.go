@@ -10,7 +10,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/cozystack/image-overrides/imageoverrides"
 	"github.com/cozystack/image-overrides/imageoverrides/audit"
 	"github.com/cozystack/image-overrides/internal/manifest/document"
+	"github.com/cozystack/image-overrides/internal/manifest/paths"
 	"github.com/cozystack/image-overrides/internal/quote"
 	"github.com/cozystack/image-overrides/reference"
 )
@@ -34,21 +34,23 @@ type Unpatched struct {
 }
 
 // Pointer writes a way from an object to one of its values by RFC 6901: keys as strings, items of lists as ints from 0. No step is the object
-// itself. It panics on steps of other types.
+// itself. It panics on items below 0 and on steps of other types.
 func Pointer(steps ...any) string {
-	var b strings.Builder
+	var path []paths.Step
 	for _, step := range steps {
-		b.WriteByte('/')
 		switch s := step.(type) {
 		case string:
-			b.WriteString(strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1"))
+			path = append(path, paths.Step{Key: s, Item: -1})
 		case int:
-			b.WriteString(strconv.Itoa(s))
+			if s < 0 {
+				panic(fmt.Sprintf("an item %d", s))
+			}
+			path = append(path, paths.Step{Item: s})
 		default:
 			panic(fmt.Sprintf("a step of type %T", step))
 		}
 	}
-	return b.String()
+	return paths.Pointer(path)
 }
 
 // Patches returns a post-renderer that gives images where a table of images does not reach the names that the table says, as [imageoverrides.Table.Apply] does. The places are those of

@@ -109,12 +109,12 @@ func (s streams) patches(_ context.Context, args []string) int {
 		for _, u := range left {
 			refused[u.Place] = true
 			p := of[u.Place]
-			one.Unpatched = append(one.Unpatched, unpatched{p, cmp.Or(p.Whole, p.Image), u.Reason})
+			one.Unpatched = append(one.Unpatched, unpatched{p, spelt(&p), u.Reason})
 		}
 		for _, p := range of {
 			if images++; p.Entry < 0 && (len(allow) == 0 || p.Outside) {
 				without++
-				one.Unpatched = append(one.Unpatched, unpatched{p, cmp.Or(p.Whole, p.Image), "the table has no entry for it"})
+				one.Unpatched = append(one.Unpatched, unpatched{p, spelt(&p), "the table has no entry for it"})
 			}
 		}
 		done += len(of) - len(one.Unpatched)
@@ -131,8 +131,8 @@ func (s streams) patches(_ context.Context, args []string) int {
 		}
 		for i := range of {
 			p := &of[i]
-			changed, _ := t.Apply(cmp.Or(p.Whole, p.Image))
-			if !refused[i] && p.Kind == "Job" && strings.HasPrefix(p.APIVersion, "batch/") && changed != cmp.Or(p.Whole, p.Image) {
+			changed, _ := t.Apply(spelt(p))
+			if !refused[i] && p.Kind == "Job" && strings.HasPrefix(p.APIVersion, "batch/") && changed != spelt(p) {
 				s.say(placed(p) + ": a Job, whose template is immutable: once it is there, an upgrade fails unless its name changes")
 			}
 		}

@@ -238,8 +238,7 @@ func (f *finder) isHint(key string) bool {
 }
 
 // valueOf returns the text of a scalar as who reads the object puts it into an image: of a number what JSON makes of it, so that the tag
-// 1.20 is 1.2. ok is false for
-// null.
+// 1.20 is 1.2. ok is false for null.
 func valueOf(s *manifest.Scalar, text string) (value string, ok bool) {
 	if document.IsPlain(text) {
 		return text, true
@@ -490,10 +489,8 @@ func (f *finder) together(fields []field) {
 		parent := f.parts[i].parent
 		var by [digest + 1]*part
 		for ; i < len(f.parts) && f.parts[i].parent == parent; i++ {
-			if p := &f.parts[i]; by[p.role] == nil || p.key == "tag" {
-				if p.role != repository || p.text != "" {
-					by[p.role] = p
-				}
+			if p := &f.parts[i]; (by[p.role] == nil || p.key == "tag") && (p.role != repository || p.text != "") {
+				by[p.role] = p
 			}
 		}
 		if whole, ok := f.whole(by, fields); ok {
