@@ -54,10 +54,7 @@ arguments, variables, ConfigMaps, custom resources: mirror patches is for these,
 name gets an entry behind those that are there, which stay as they are and win. Standard error tells with its place what the
 table does not do: an image that is left, and why; one where Flux does not look; one that only reads like an
 image, and is not copied; a document that cannot be read, or will make Flux refuse its release.
-` + tableUsage + `
-Manifests are what charts render: YAML or JSON, any number of documents in a file, each file a release. For -
-they come from standard input. No document at all is an error. A report of imageoverrides audit -o json stands for the manifests that it is of, with
-their hooks as they were to it.
+` + tableUsage + manifestsUsage + `A report of imageoverrides audit -o json stands for the manifests that it is of, with their hooks as they were to it.
 `
 
 // A planning is the flags of planningUsage, and the table's file.

@@ -187,21 +187,7 @@ func (f *finder) look(s *manifest.Scalar, path []paths.Step, n int, key string) 
 		return
 	}
 	if r != noRole && !list && has&hasSpace == 0 && len(text) <= longest && (key != "name" || n > 0 && isHint(path[n-1].Key)) {
-		if value, ok := valueOf(s, text); ok {
-			p := part{role: r}
-			p.find = f.describe(s, find{text: value, hint: hint, key: key})
-			if f.keep {
-				part := text
-				if r == registry {
-					part = strings.TrimSuffix(text, "/")
-				}
-				p.parts = []Part{f.partOf(s, RoleWhole, part, 0)}
-				if one := &p.parts[0]; one.JSON != nil {
-					one.Text, one.End = p.text, len(p.text)
-				}
-			}
-			f.parts = append(f.parts, p)
-		}
+		f.part(s, r, key, text, hint)
 	}
 	if isValue(key) && f.variable != "" && f.parentOf(s) == f.variable {
 		hint = true
@@ -235,6 +221,26 @@ func (f *finder) isHint(key string) bool {
 		}
 	}
 	return hint
+}
+
+// part notes a scalar that may be one of an image in parts.
+func (f *finder) part(s *manifest.Scalar, r role, key, text string, hint bool) {
+	value, ok := valueOf(s, text)
+	if !ok {
+		return
+	}
+	p := part{role: r, find: f.describe(s, find{text: value, hint: hint, key: key})}
+	if f.keep {
+		if r == registry {
+			text = strings.TrimSuffix(text, "/")
+		}
+		one := f.partOf(s, RoleWhole, text, 0)
+		if one.JSON != nil {
+			one.Text, one.End = p.text, len(p.text)
+		}
+		p.parts = []Part{one}
+	}
+	f.parts = append(f.parts, p)
 }
 
 // valueOf returns the text of a scalar as who reads the object puts it into an image: of a number what JSON makes of it, so that the tag
